@@ -1,0 +1,5 @@
+"""`python -m maskstudy`, the same as `maskstudy`."""
+
+from maskstudy.cli import main
+
+main()

@@ -1,0 +1,35 @@
+"""`maskstudy VERB …`: each verb is a module of `maskstudy.commands`, imported only when it is asked for."""
+
+import sys
+from importlib import import_module
+
+from maskstudy.errors import StudyError
+
+VERBS = {
+    "fetch": "download the raw data packages and check their hashes",
+    "prepare": "turn raw data, or a synthetic source, into train, validation and test examples",
+    "audit": "decide whether any scored position of a cell sees its own answer",
+    "reference": "score the baseline and the ideal observer of a cell on the test examples",
+    "train": "train one model: one (task, mask, seed)",
+    "evaluate": "score one trained model on the test examples",
+    "gather": "collect all runs into metrics.parquet, timing.parquet and audit.parquet",
+    "compare": "compare masks over paired seeds, and models with their ceilings",
+    "figure": "draw one figure as SVG and PNG, with its data as CSV",
+    "paper": "write the tables and the paper",
+}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one verb. A `StudyError` is printed as one line and ends the process with status 1."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print("usage: maskstudy VERB [OPTION ...]\n\nverbs (each has --help; `snakemake` calls them in order):")
+        print("\n".join(f"  {verb:<10} {summary}" for verb, summary in VERBS.items()))
+        return
+    verb = arguments[0]
+    if verb not in VERBS:
+        sys.exit(f"maskstudy: verb {verb!r} is not known; allowed: {', '.join(VERBS)}")
+    try:
+        import_module(f"maskstudy.commands.{verb}").main(arguments[1:])
+    except StudyError as error:
+        sys.exit(f"maskstudy {verb}: {error}")

@@ -1,0 +1,95 @@
+"""`maskstudy compare`: put the cells beside each other and beside their ceilings.
+
+Reads `metrics.parquet`, the audits, and the per-example scores of runs and references in a results folder; writes
+`comparisons.parquet`, `effects.parquet` and `ceiling_gaps.parquet`. Where a study cell is significantly better than its ceiling it
+writes nothing and fails: such a model sees more than its mask admits, or the ceiling is wrong.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from maskstudy import files, schemas
+from maskstudy.commands import options
+from maskstudy.comparisons import ABOVE_CEILING, CellScores, ceiling_gaps, cell_scores, compare, effect_sizes
+from maskstudy.errors import StudyError
+
+
+def main(arguments: list[str]) -> None:
+    """Write `comparisons.parquet` and `ceiling_gaps.parquet`, or neither.
+
+    Raises:
+        StudyError: bad settings; a file is missing or belongs to another configuration; what `comparisons.compare` and
+            `comparisons.ceiling_gaps` refuse; a study cell that is significantly better than its ceiling.
+    """
+    parser = options.parser("compare", __doc__, "cells", "seeds", "comparisons", "statistics", "confirmatory")
+    options.add_path(parser, "results", "the results folder, read and written")
+    given = parser.parse_args(arguments)
+    settings, results = given.settings, given.results
+    cells, seeds = settings["cells"], settings["seeds"]
+
+    comparisons = compare(
+        _metrics(results / "metrics.parquet", cells, seeds),
+        [files.read_json(results / "audit" / cell["task"] / f"{cell['mask']}.json") for cell in cells],
+        settings["comparisons"] if settings["confirmatory"] else [],
+        settings["statistics"],
+    )
+    scores = {(cell["task"], cell["mask"]): _scores(results, cell, seeds) for cell in cells}
+    observers = {name: observer for name in scores if (observer := _observer(results, *name))}
+    gaps = ceiling_gaps([(scores[name], observer) for name, observer in observers.items()], settings["statistics"])
+    _refuse_above_ceiling(gaps, cells)
+    effects = effect_sizes(comparisons, scores, settings["statistics"])
+
+    for name, frame, schema in (
+        ("comparisons", comparisons, schemas.COMPARISONS),
+        ("effects", effects, schemas.EFFECTS),
+        ("ceiling_gaps", gaps, schemas.CEILING_GAPS),
+    ):
+        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+        files.write_table(results / f"{name}.parquet", table, schema)
+
+
+def _metrics(path: Path, cells: list[dict[str, str]], seeds: list[int]) -> pd.DataFrame:
+    """The rows of metrics.parquet, which must be those of the configured cells and seeds."""
+    metrics: pd.DataFrame = files.read_table(path, schemas.METRICS).to_pandas()
+    found = set(metrics[["task", "mask", "role", "seed"]].itertuples(index=False, name=None))
+    wanted = {(cell["task"], cell["mask"], cell["role"], seed) for cell in cells for seed in seeds}
+    for task, mask, role, seed in sorted(found ^ wanted):
+        state = "is missing" if (task, mask, role, seed) in wanted else "is not in the configuration"
+        raise StudyError(f"{path}: {task}, mask {mask} ({role}), seed {seed} {state}; make it again: snakemake {path}")
+    return metrics
+
+
+def _scores(results: Path, cell: dict[str, str], seeds: list[int]) -> CellScores:
+    """The per-example scores of all seeds of a cell."""
+    task, mask = cell["task"], cell["mask"]
+    runs = [results / "runs" / task / mask / f"seed-{seed}" / "examples.parquet" for seed in seeds]
+    return cell_scores(task, mask, [_predictions(path) for path in runs])
+
+
+def _observer(results: Path, task: str, mask: str) -> CellScores | None:
+    """The per-example scores of a cell's ideal observer, or None where no ceiling is known."""
+    reference = results / "references" / task / f"{mask}.json"
+    if files.read_json(reference)["ceiling"] is None:
+        return None
+    return cell_scores(task, mask, [_predictions(reference.with_suffix(".parquet"))])
+
+
+def _predictions(path: Path) -> pd.DataFrame:
+    table = files.read_table(path, schemas.PREDICTIONS)
+    frame: pd.DataFrame = table.drop_columns("predictions").to_pandas()
+    return frame
+
+
+def _refuse_above_ceiling(gaps: pd.DataFrame, cells: list[dict[str, Any]]) -> None:
+    """Stop if a study cell beats its ideal observer; a control, there to leak, may."""
+    controls = {(cell["task"], cell["mask"]) for cell in cells if cell["role"] == "control"}
+    for gap in gaps[gaps["verdict"] == ABOVE_CEILING].itertuples():
+        if (gap.task, gap.mask) not in controls:
+            raise StudyError(
+                f"{gap.task}, mask {gap.mask}: its {gap.metric} beats the exact ceiling by {gap.gap:.4g} "
+                f"[{gap.low:.4g}, {gap.high:.4g}]; either it sees more than its mask admits or the ceiling is wrong: "
+                "check the model's masks and the task's ceiling"
+            )

@@ -1,0 +1,41 @@
+"""`maskstudy evaluate`: score one trained model on the test examples; no other verb shows them to a model."""
+
+import torch
+from safetensors.torch import load_file
+
+from maskstudy import tasks
+from maskstudy.commands import options
+from maskstudy.data.examples import read_examples
+from maskstudy.evaluation import log_probabilities
+from maskstudy.files import read_json, write_json, write_table
+from maskstudy.model import Transformer
+from maskstudy.schemas import PREDICTIONS
+from maskstudy.scoring import score
+from maskstudy.shape import build_shape
+
+
+def main(arguments: list[str]) -> None:
+    """Write `metrics.json` and `examples.parquet` (one row a test example) into `--run`."""
+    parser = options.parser("evaluate", __doc__, "cell", "task", "model")
+    parser.add_argument("--seed", required=True, type=int)
+    options.add_path(parser, "data", "folder of the prepared examples")
+    options.add_path(parser, "run", "folder of the run")
+    given = parser.parse_args(arguments)
+
+    torch.set_num_threads(1)
+    cell = given.settings["cell"]
+    model = Transformer(build_shape(tasks.build(given.settings["task"]), given.settings["model"]))
+    model.load_state_dict(load_file(given.run / "model.safetensors"))
+    test = read_examples(given.data / "test.parquet")
+    scores = score(log_probabilities(model, cell["mask"], test), test)
+    write_table(given.run / "examples.parquet", scores.table(), PREDICTIONS)
+    write_json(
+        given.run / "metrics.json",
+        {
+            **cell,
+            "seed": given.seed,
+            "metrics": scores.metrics(),
+            "scored": int(scores.scored.sum()),
+            **read_json(given.run / "cost.json"),
+        },
+    )

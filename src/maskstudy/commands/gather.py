@@ -1,0 +1,78 @@
+"""`maskstudy gather`: put the results of every run, reference and audit into one table each.
+
+Reads `runs/`, `references/` and `audit/` of a results folder; writes `metrics.parquet`, `timing.parquet` and
+`audit.parquet` beside them. Rows follow the cells of the config, then seeds, then the name of the metric.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from maskstudy import files, schemas
+from maskstudy.commands import options
+from maskstudy.errors import StudyError
+
+_PER_METRIC = {"metric", "value", "baseline", "ceiling"}
+_METRICS_JSON = [*(name for name in schemas.METRICS.names if name not in _PER_METRIC), "metrics"]
+
+
+def main(arguments: list[str]) -> None:
+    """Write `metrics.parquet`, `timing.parquet` and `audit.parquet`, or none of them.
+
+    Raises:
+        StudyError: bad settings, or a file is missing, lacks an entry or belongs to another cell or run.
+    """
+    parser = options.parser("gather", __doc__, "cells", "seeds")
+    options.add_path(parser, "results", "the results folder, read and written")
+    given = parser.parse_args(arguments)
+    settings, results = given.settings, given.results
+
+    rows: dict[str, list[dict[str, Any]]] = {"metrics": [], "timing": [], "audit": []}
+    for cell in settings["cells"]:
+        name = f"{cell['task']}/{cell['mask']}"
+        reference = _read(results / "references" / f"{name}.json", cell, ["task", "mask", "baseline", "ceiling"])
+        rows["audit"].append(_read(results / "audit" / f"{name}.json", cell, schemas.AUDIT.names))
+        for seed in settings["seeds"]:
+            run = results / "runs" / name / f"seed-{seed}"
+            rows["metrics"] += metric_rows(
+                _read(run / "metrics.json", {**cell, "seed": seed}, _METRICS_JSON), reference
+            )
+            rows["timing"].append(_read(run / "timing.json", {**cell, "seed": seed}, schemas.TIMING.names))
+    # Everything is read before anything is written: tables of different states never stand side by side.
+    for table, schema in (("metrics", schemas.METRICS), ("timing", schemas.TIMING), ("audit", schemas.AUDIT)):
+        columns = {column: [row[column] for row in rows[table]] for column in schema.names}
+        files.write_table(results / f"{table}.parquet", pa.table(columns), schema)
+
+
+def metric_rows(run: Mapping[str, Any], reference: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One row a metric of a run (its metrics.json), with the baseline and ceiling of its cell beside it.
+
+    `baseline` and `ceiling` are None where the reference does not have them.
+    """
+    shared = {name: run[name] for name in _METRICS_JSON if name != "metrics"}
+    shared["train_flops"] = float(run["train_flops"])  # a count beyond 2^53 does not fit a float column as it is
+    return [
+        {
+            **shared,
+            "metric": metric,
+            "value": value,
+            "baseline": (reference["baseline"] or {}).get(metric),
+            "ceiling": (reference["ceiling"] or {}).get(metric),
+        }
+        for metric, value in sorted(run["metrics"].items())
+    ]
+
+
+def _read(path: Path, expected: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Read a JSON object that has the entries `names`, and among them those of the `expected` cell or run."""
+    content: dict[str, Any] = files.read_json(path)
+    for name in names:
+        if name not in content:
+            raise StudyError(f"{path}: {name} is missing; delete the file and run snakemake {path}")
+        if name in expected and content[name] != expected[name]:
+            raise StudyError(
+                f"{path}: {name} is {content[name]!r}, not {expected[name]!r}; delete the file and run snakemake {path}"
+            )
+    return content

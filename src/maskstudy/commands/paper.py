@@ -1,0 +1,46 @@
+"""`maskstudy paper`: write the tables and the paper from the results and the figures of a folder."""
+
+from pathlib import Path
+
+from maskstudy import figures
+from maskstudy.commands import options
+from maskstudy.errors import StudyError
+from maskstudy.figures.results import Results, Settings
+from maskstudy.files import replacing
+from maskstudy.report.paper import collect, compile_pdf
+from maskstudy.report.tables import TABLES
+
+
+def main(arguments: list[str]) -> None:
+    """Write `tables/*.csv` and `paper.pdf` in the results folder.
+
+    Raises:
+        StudyError: bad settings, or a table or figure that the paper needs is missing or wrong.
+    """
+    parser = options.parser("paper", __doc__, "cells", "seeds", "confirmatory", "figures")
+    options.add_path(parser, "results", "the results folder, read and written")
+    given = parser.parse_args(arguments)
+
+    settings = Settings.of(given.settings)
+    results = Results(given.results, settings)
+    tables = {name: make(results) for name, make in TABLES.items()}
+    folder = given.results / "figures"
+    drawn = [name for name in settings.figures or figures.names() if _shows_something(folder / f"{name}.csv")]
+    pdf = compile_pdf(collect(settings, tables, drawn), folder)
+    for name, table in tables.items():
+        with replacing(given.results / "tables" / f"{name}.csv") as temporary:
+            table.to_csv(temporary, index=False, lineterminator="\n")
+    with replacing(given.results / "paper.pdf") as temporary:
+        temporary.write_bytes(pdf)
+
+
+def _shows_something(path: Path) -> bool:
+    """Whether the CSV of a figure has rows; one that does not apply to this study has a header alone.
+
+    Raises:
+        StudyError: the figure has not been drawn.
+    """
+    try:
+        return len(path.read_text(encoding="utf-8").splitlines()) > 1
+    except FileNotFoundError:
+        raise StudyError(f"{path}: no such file; draw the figure first: snakemake {path}") from None

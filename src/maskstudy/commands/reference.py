@@ -1,0 +1,34 @@
+"""`maskstudy reference`: what a cell is compared with: its baseline, and its ideal observer where one is known."""
+
+from maskstudy import tasks
+from maskstudy.commands import options
+from maskstudy.data.examples import read_examples
+from maskstudy.files import write_json, write_table
+from maskstudy.schemas import PREDICTIONS
+from maskstudy.scoring import score
+
+
+def main(arguments: list[str]) -> None:
+    """Write `<out>.json` with the metrics, and `<out>.parquet` with the observer's (else the baseline's) scores."""
+    parser = options.parser("reference", __doc__, "cell", "task")
+    options.add_path(parser, "data", "folder of the prepared examples")
+    options.add_path(parser, "out", "where the two files go, without their endings")
+    given = parser.parse_args(arguments)
+
+    mask = given.settings["cell"]["mask"]
+    task = tasks.build(given.settings["task"])
+    train, test = (read_examples(given.data / f"{name}.parquet") for name in ("train", "test"))
+    baseline = score(task.baseline(mask, train, test), test)
+    ideal = task.ceiling(mask, test)
+    observer = None if ideal is None else score(ideal, test)
+    best_known = baseline if observer is None else observer
+    write_table(given.out.with_name(f"{given.out.name}.parquet"), best_known.table(), PREDICTIONS)
+    write_json(
+        given.out.with_name(f"{given.out.name}.json"),
+        {
+            "task": given.settings["cell"]["task"],
+            "mask": mask,
+            "baseline": baseline.metrics(),
+            "ceiling": None if observer is None else observer.metrics(),
+        },
+    )

@@ -1,0 +1,86 @@
+"""`maskstudy train`: train one model, one (task, mask, seed), on one thread."""
+
+import resource
+import sys
+import time
+from dataclasses import asdict
+
+import pyarrow as pa
+import torch
+from safetensors.torch import save_file
+
+from maskstudy import tasks
+from maskstudy.commands import options
+from maskstudy.data.examples import read_examples
+from maskstudy.errors import StudyError
+from maskstudy.files import read_json, replacing, write_json, write_table
+from maskstudy.model import parameter_count
+from maskstudy.schemas import HISTORY
+from maskstudy.shape import build_shape
+from maskstudy.training import history_columns, train
+from maskstudy.training_settings import TrainingSettings
+
+
+def main(arguments: list[str]) -> None:
+    """Write `model.safetensors`, `history.parquet`, `cost.json` and `timing.json` into `--run`.
+
+    Raises:
+        StudyError: the audit is of another cell, or its verdict is not the one that the role of the cell asks for.
+    """
+    parser = options.parser("train", __doc__, "cell", "task", "model", "training")
+    parser.add_argument("--seed", required=True, type=int)
+    options.add_path(parser, "data", "folder of the prepared examples")
+    options.add_path(parser, "audit", "the verdict on the cell (JSON)")
+    options.add_path(parser, "run", "folder of the run")
+    given = parser.parse_args(arguments)
+
+    cell = given.settings["cell"]
+    _check_audit(read_json(given.audit), cell)
+    torch.set_num_threads(1)  # sums in another order give other bits
+    torch.use_deterministic_algorithms(True)
+    task = tasks.build(given.settings["task"])
+    shape = build_shape(task, given.settings["model"])
+    examples, validation = (read_examples(given.data / f"{name}.parquet") for name in ("train", "validation"))
+    started, cpu_started = time.perf_counter(), time.process_time()
+    model, history, cost = train(
+        task,
+        cell["mask"],
+        examples,
+        validation,
+        shape,
+        TrainingSettings(**given.settings["training"]),
+        given.seed,
+        report=lambda line: print(f"{cell['task']} {cell['mask']} seed {given.seed}  {line}", flush=True),
+    )
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
+    with replacing(given.run / "model.safetensors") as temporary:
+        save_file(model.state_dict(), temporary, metadata={"mask": cell["mask"], "task": cell["task"]})
+    write_table(given.run / "history.parquet", pa.table(history_columns(history), schema=HISTORY), HISTORY)
+    write_json(given.run / "cost.json", {**asdict(cost), "parameters": parameter_count(model)})
+    write_json(
+        given.run / "timing.json",
+        {
+            "task": cell["task"],
+            "mask": cell["mask"],
+            "seed": given.seed,
+            "train_seconds": seconds,
+            "cpu_seconds": cpu_seconds,
+            "peak_memory_bytes": _peak_memory_bytes(),
+            "threads": torch.get_num_threads(),
+            "torch": torch.__version__,
+        },
+    )
+
+
+def _check_audit(verdict: dict[str, object], cell: dict[str, str]) -> None:
+    """Nothing trains but the cell that passed this audit."""
+    passed = {**cell, "leaks": cell["role"] == "control"}
+    if {name: verdict.get(name) for name in passed} != passed:
+        where = f"task {cell['task']}, mask {cell['mask']}"
+        raise StudyError(f"the audit is not a pass of {where} ({cell['role']}); run the rule audit again")
+
+
+def _peak_memory_bytes() -> int:
+    """Largest resident memory of this process; macOS counts bytes, others KiB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,84 @@
+"""What a rule depends on besides its files: the source code that its verb reaches.
+
+Snakemake does not look inside an imported package. Each rule therefore carries the digest of the modules that its verb
+imports, followed inside this package to the end, in `params`: editing `model.py` retrains, editing a figure redraws
+that figure, and nothing else moves.
+"""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+from maskstudy.errors import StudyError
+from maskstudy.files import sha256
+
+_PACKAGE = Path(__file__).parent
+
+
+def source_digest(verb: str, *modules: str, files: tuple[str, ...] = ()) -> str:
+    """Digest of all source that `maskstudy <verb>` runs.
+
+    Args:
+        verb: a module of `maskstudy.commands`.
+        modules: further modules that the verb imports by name at run time, such as `tasks.hmm_tagging`.
+        files: further files of the package that the verb reads, such as `report/paper.typ`.
+
+    Returns:
+        16 hexadecimal digits.
+
+    Raises:
+        StudyError: there is no such verb or module.
+    """
+    reached = reachable(f"commands.{verb}", *modules)
+    content = [(str(path.relative_to(_PACKAGE)), sha256(path.read_bytes())) for path in sorted(reached)]
+    content += [(name, sha256((_PACKAGE / name).read_bytes())) for name in files]
+    return sha256(repr(content).encode())[:16]
+
+
+def reachable(*modules: str) -> set[Path]:
+    """The files of the package that these modules import, directly or not, wherever the import stands.
+
+    Args:
+        modules: names relative to the package, such as `commands.train`.
+
+    Raises:
+        StudyError: there is no such module; its digest would never change.
+    """
+    for name in modules:
+        if _module_file(name) is None:
+            raise StudyError(f"maskstudy.{name}: there is no such module; a name in config.yaml may be misspelled")
+    found: set[Path] = set()
+    waiting = [_module_file(name) for module in modules for name in _with_packages(module)]
+    while waiting:
+        path = waiting.pop()
+        if path is not None and path not in found:
+            found.add(path)
+            waiting += [_module_file(name) for name in _imports(path, path.stat().st_mtime_ns)]
+    return found
+
+
+def _module_file(name: str) -> Path | None:
+    """The file of a module named relative to the package; None if it is a name inside a module, not a module."""
+    path = _PACKAGE.joinpath(*name.split("."))
+    if (path / "__init__.py").is_file():
+        return path / "__init__.py"
+    return path.with_suffix(".py") if path.with_suffix(".py").is_file() else None
+
+
+@cache
+def _imports(path: Path, _modified: int) -> frozenset[str]:
+    """Names, relative to the package, of all that a file imports from it, the packages on the way included."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    relative = {name.removeprefix("maskstudy.") for name in names if name.startswith("maskstudy.")}
+    return frozenset(name for module in relative for name in _with_packages(module))
+
+
+def _with_packages(name: str) -> list[str]:
+    """A module and the packages on the way to it, whose code runs first: `a.b.c` -> `a`, `a.b`, `a.b.c`."""
+    parts = name.split(".")
+    return [".".join(parts[: depth + 1]) for depth in range(len(parts))]

@@ -1,0 +1,210 @@
+"""What figures and the paper draw on: the tables of one results folder, each read when it is first asked for.
+
+results = Results(Path("results"), Settings.of(settings))
+results.metrics          DataFrame, the columns of schemas.METRICS
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pandas import DataFrame
+
+from maskstudy import schemas, statistics
+from maskstudy.comparisons import CellScores, cell_scores
+from maskstudy.errors import StudyError
+from maskstudy.files import read_json, read_table
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One (task, mask); its role is `study` or `control`."""
+
+    task: str
+    mask: str
+    role: str
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The part of the config that figures and the paper follow.
+
+    Attributes:
+        cells: all cells, in the order of the config.
+        seeds: the seeds of every cell.
+        confirmatory: False where the study declares no comparison, so that everything is exploratory.
+        confidence: coverage of the intervals, 0.95 for 95 %.
+        alpha: level of the tests.
+        resamples: bootstrap resamples of an interval.
+        questions: task -> one sentence saying what is asked; tasks may be absent.
+        figures: the figures that the paper shows; None for all there are.
+    """
+
+    cells: tuple[Cell, ...]
+    seeds: tuple[int, ...]
+    confirmatory: bool
+    confidence: float = 0.95
+    alpha: float = 0.05
+    resamples: int = 10_000
+    questions: dict[str, str] = field(default_factory=dict)
+    figures: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, value: Mapping[str, Any]) -> "Settings":
+        """Read `{"cells": [{"task", "mask", "role"}], "seeds": [...], "confirmatory": bool}`; other entries may stand.
+
+        Optional: `"statistics": {"alpha", "confidence", "resamples"}` and `"figures": [name]` as in the config,
+        `"questions": {task: sentence}`.
+
+        Raises:
+            StudyError: there is no cell or no seed.
+        """
+        if not value["cells"] or not value["seeds"]:
+            raise StudyError("--settings: no cells or no seeds; the config needs a task with a mask, and seeds")
+        given = value.get("statistics", {})
+        return cls(
+            cells=tuple(Cell(cell["task"], cell["mask"], cell["role"]) for cell in value["cells"]),
+            seeds=tuple(value["seeds"]),
+            confirmatory=value["confirmatory"],
+            questions=dict(value.get("questions", {})),
+            figures=tuple(value["figures"]) if "figures" in value else None,
+            **{name: given[name] for name in ("alpha", "confidence", "resamples") if name in given},
+        )
+
+    @property
+    def tasks(self) -> list[str]:
+        """All tasks, in the order of the config."""
+        return list(dict.fromkeys(cell.task for cell in self.cells))
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of one study.
+
+    Every table has the columns of its schema and only the rows of the configured cells and seeds, in their order.
+
+    Attributes:
+        folder: `results/`, or `results/quick/`.
+        settings: the part of the config that says what the study holds.
+    """
+
+    folder: Path
+    settings: Settings
+
+    @cached_property
+    def metrics(self) -> DataFrame:
+        """One row a (cell, seed, metric).
+
+        Raises:
+            StudyError: a configured run has no row.
+        """
+        table = self._of_cells(_frame(self.folder / "metrics.parquet", schemas.METRICS))
+        found = set(zip(table["task"], table["mask"], table["seed"], strict=True))
+        for cell in self.settings.cells:
+            for seed in self.settings.seeds:
+                if (cell.task, cell.mask, seed) not in found:
+                    raise StudyError(
+                        f"{self.folder / 'metrics.parquet'}: no row for {cell.task}, {cell.mask}, seed {seed}; "
+                        "make it again with the config as it is now"
+                    )
+        return table
+
+    @cached_property
+    def timing(self) -> DataFrame:
+        """One row a run."""
+        return self._of_cells(_frame(self.folder / "timing.parquet", schemas.TIMING))
+
+    @cached_property
+    def audit(self) -> DataFrame:
+        """One row a cell."""
+        return self._of_cells(_frame(self.folder / "audit.parquet", schemas.AUDIT))
+
+    @cached_property
+    def ceiling_gaps(self) -> DataFrame:
+        """One row a (cell with a ceiling, metric)."""
+        return self._of_cells(_frame(self.folder / "ceiling_gaps.parquet", schemas.CEILING_GAPS))
+
+    @cached_property
+    def comparisons(self) -> DataFrame:
+        """One row a comparison of two configured cells, declared ones first, else in the order of the config.
+
+        An exploratory pair is turned so that the mask which the config names later comes first (full − causal): all
+        rows then read as declared ones are usually written.
+        """
+        table = _frame(self.folder / "comparisons.parquet", schemas.COMPARISONS)
+        order = {(cell.task, cell.mask): index for index, cell in enumerate(self.settings.cells)}
+        table["place_a"] = _order(order, table["task"], table["mask_a"])
+        table["place_b"] = _order(order, table["task"], table["mask_b"])
+        table = table.dropna(subset=["place_a", "place_b"])
+        turned = ~table["declared"] & (table["place_a"] < table["place_b"])
+        table.loc[turned, ["mask_a", "mask_b", "place_a", "place_b"]] = table.loc[
+            turned, ["mask_b", "mask_a", "place_b", "place_a"]
+        ].to_numpy()
+        table.loc[turned, "effect"] = -table.loc[turned, "effect"]
+        table.loc[turned, ["low", "high"]] = -table.loc[turned, ["high", "low"]].to_numpy()
+        table.loc[turned, "verdict"] = table.loc[turned, "verdict"].replace({"a": "b", "b": "a"})
+        table["exploratory"] = ~table["declared"]
+        table["task_place"] = table["task"].map({task: index for index, task in enumerate(self.settings.tasks)})
+        keys = ["exploratory", "task_place", "place_a", "place_b", "metric"]
+        return table.sort_values(keys, kind="stable")[schemas.COMPARISONS.names].reset_index(drop=True)
+
+    @cached_property
+    def history(self) -> DataFrame:
+        """One row a (run, step, split): the columns of schemas.HISTORY after task, mask, role, seed."""
+        frames = []
+        for cell in self.settings.cells:
+            for seed in self.settings.seeds:
+                path = self.folder / "runs" / cell.task / cell.mask / f"seed-{seed}" / "history.parquet"
+                frame = _frame(path, schemas.HISTORY)
+                run = {"task": cell.task, "mask": cell.mask, "role": cell.role, "seed": seed}
+                for place, (name, value) in enumerate(run.items()):
+                    frame.insert(place, name, value)
+                frames.append(frame)
+        return pd.concat(frames, ignore_index=True)
+
+    @cached_property
+    def audits(self) -> list[dict[str, Any]]:
+        """The audit of each cell as it stands in `audit/{task}/{mask}.json`, with its access grid."""
+        return [read_json(self.folder / "audit" / cell.task / f"{cell.mask}.json") for cell in self.settings.cells]
+
+    def scores(self, task: str, mask: str) -> CellScores:
+        """The test scores of a cell's seeds, example by example."""
+        runs = [self.folder / "runs" / task / mask / f"seed-{seed}" for seed in self.settings.seeds]
+        tables = [read_table(run / "examples.parquet", schemas.PREDICTIONS).drop_columns("predictions") for run in runs]
+        return cell_scores(task, mask, [table.to_pandas() for table in tables])
+
+    def mean_interval(self, values: Iterable[float]) -> tuple[float, float, float]:
+        """Mean over seeds and its bootstrap interval at the study's confidence; a single seed has no interval."""
+        seeds = [float(value) for value in values]
+        mean = sum(seeds) / len(seeds)
+        if len(seeds) == 1:
+            return mean, float("nan"), float("nan")
+        interval = statistics.bca_interval(seeds, self.settings.confidence, self.settings.resamples, seed=0)
+        return mean, interval.low, interval.high
+
+    def _of_cells(self, table: DataFrame) -> DataFrame:
+        """The rows of the configured cells and seeds, in the order of the config."""
+        order = {(cell.task, cell.mask): index for index, cell in enumerate(self.settings.cells)}
+        table = table.assign(place=_order(order, table["task"], table["mask"])).dropna(subset=["place"])
+        keys = ["place"]
+        if "seed" in table:
+            table = table[table["seed"].isin(self.settings.seeds)]
+        keys += [name for name in ("metric", "seed") if name in table]
+        return table.sort_values(keys, kind="stable").drop(columns="place").reset_index(drop=True)
+
+
+def verdict_words(verdict: str, mask_a: str, mask_b: str) -> str:
+    """The verdict of a comparison in two words: `full better`, `equivalent`, `inconclusive`."""
+    return {"a": f"{mask_a} better", "b": f"{mask_b} better"}.get(verdict, verdict)
+
+
+def _frame(path: Path, schema: pa.Schema) -> DataFrame:
+    return read_table(path, schema).to_pandas()
+
+
+def _order(order: dict[tuple[str, str], int], tasks: Iterable[str], masks: Iterable[str]) -> pd.Series:
+    return pd.Series([order.get(pair) for pair in zip(tasks, masks, strict=True)], dtype="Float64")

@@ -1,0 +1,175 @@
+"""Every seed of every cell as a point, and beside it the paired difference from the reference mask."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from pandas import DataFrame
+
+from maskstudy.figures import style
+from maskstudy.figures.results import Results
+from maskstudy.statistics import HIGHER_IS_BETTER
+
+SUMMARY = "Every seed, paired across masks"
+CAPTION = (
+    "Test results of every run. A small point is one seed and a thin line joins the same seed under the next mask; the "
+    "large point is the mean. Vertical ticks mark the best possible with that access, where it is known; open diamonds "
+    "the baseline with the same access. Beside each panel stands the mean paired difference from the reference mask "
+    "with its bootstrap interval over seeds: filled where the comparison was declared before any run, open where it "
+    "is exploratory."
+)
+
+_COLUMNS = ["task", "mask", "role", "metric", "seed", "value", "mean", "baseline", "ceiling"]
+_DIFFERENCES = ["reference", "difference", "low", "high", "declared"]
+_BEST: dict[str, Any] = {"marker": "|", "color": style.INK, "markersize": 8, "markeredgewidth": 1}
+_BASELINE: dict[str, Any] = {
+    "marker": "D",
+    "color": style.QUIET,
+    "markersize": 3,
+    "markerfacecolor": "white",
+    "markeredgewidth": 0.8,
+}
+_SEED: dict[str, Any] = {"marker": "o", "markersize": 2.2, "markeredgewidth": 0, "alpha": 0.6}
+_MEAN: dict[str, Any] = {"marker": "o", "markersize": 4.5, "markeredgecolor": "white", "markeredgewidth": 0.6}
+_BELOW = 0.17  # seeds stand this share of a row below its middle, the mean as much above it
+_DIRECTIONS = {True: "higher is better", False: "lower is better"}
+
+
+def data(results: Results) -> DataFrame:
+    """One row a (run, metric), with the cell's mean and its paired difference from the task's reference mask.
+
+    The reference is the causal mask, or the first of the task where there is none; controls and the reference itself
+    have no difference.
+    """
+    table = results.metrics
+    table = table.assign(mean=table.groupby(["task", "mask", "metric"])["value"].transform("mean"))
+    references = {}
+    for task, rows in table[table["role"] == "study"].groupby("task", sort=False):
+        references[task] = "causal" if "causal" in set(rows["mask"]) else rows["mask"].iloc[0]
+    differences = {}
+    for row in results.comparisons.itertuples():
+        if row.mask_b == references[row.task]:
+            differences[row.task, row.mask_a, row.metric] = (row.effect, row.low, row.high, row.declared)
+        elif row.mask_a == references[row.task]:
+            differences[row.task, row.mask_b, row.metric] = (-row.effect, -row.high, -row.low, row.declared)
+    none = (np.nan, np.nan, np.nan, False)
+    keys = zip(table["task"], table["mask"], table["metric"], strict=True)
+    found = DataFrame([differences.get(key, none) for key in keys], columns=_DIFFERENCES[1:], index=table.index)
+    found.insert(0, "reference", table["task"].map(references))
+    return table[_COLUMNS].join(found)
+
+
+@style.styled
+def draw(data: DataFrame) -> Figure:
+    """One line of panels a task, one row a mask."""
+    tasks = list(dict.fromkeys(data["task"]))
+    metrics = [metric for metric in HIGHER_IS_BETTER if metric in set(data["metric"])]
+    colours = style.colours(data["mask"])
+    cells = {task: _cells(data[data["task"] == task]) for task in tasks}
+    rows = sum(len(masks) for masks in cells.values())
+    row = 0.17 if rows > 16 else 0.24
+    titles = {task: style.in_lines(task, 17) for task in tasks}
+    names = {(mask, role): _name(mask, role) for masks in cells.values() for mask, role in masks}
+    task_width = max(style.text_width(title, bold=True) for title in titles.values()) + 0.14
+    left = 0.05 + task_width + max(style.text_width(name) for name in names.values()) + 0.12
+    unit = max(0.55, (style.WIDTH - left) / len(metrics) / 2.15 - 0.1)
+    values, differences, gap = 1.25 * unit, 0.9 * unit, 0.2
+    metric_width = values + differences + 2 * gap
+
+    heights = {task: max(row * len(masks), 0.13 * (1 + titles[task].count("\n"))) for task, masks in cells.items()}
+    head, between = 0.42, 0.32
+    foot = head + sum(heights.values()) + between * len(tasks)
+    figure, sheet = style.sheet(left + len(metrics) * metric_width - gap + 0.1, foot + 0.22)
+    for number, metric in enumerate(metrics):
+        start = left + number * metric_width
+        sheet.text(start, 0.1, style.METRIC_NAMES[metric], va="center", weight="bold")
+        sheet.text(start, 0.25, _DIRECTIONS[HIGHER_IS_BETTER[metric]], va="center", color=style.QUIET)
+        if data["difference"].notna().any():
+            sheet.text(start + values + gap, 0.1, "difference", va="center", weight="bold")
+            sheet.text(start + values + gap, 0.25, _from(data), va="center", color=style.QUIET)
+
+    top = head
+    for task, masks in cells.items():
+        of_task = data[data["task"] == task]
+        sheet.text(0.05, top + row / 2 - 0.06, titles[task], va="top", weight="bold", linespacing=1.25)
+        for place, (mask, role) in enumerate(masks):
+            colour = style.CONTROL if role == "control" else colours[mask]
+            middle = top + (place + 0.5) * row
+            sheet.text(left - 0.12, middle, names[mask, role], ha="right", va="center", color=style.darker(colour))
+        height = row * len(masks)
+        for number, metric in enumerate(metrics):
+            start = left + number * metric_width
+            runs = of_task[of_task["metric"] == metric]
+            _values(style.place(figure, start, top, values, height), runs, masks, colours)
+            if runs["difference"].notna().any():
+                axes = style.place(figure, start + values + gap, top, differences, height)
+                _differences(axes, runs, masks, colours)
+        top += heights[task] + between
+
+    marks = [("one seed", {**_SEED, "color": style.QUIET}), ("mean", {**_MEAN, "color": style.QUIET})]
+    style.key(sheet, 0.05, foot + 0.1, [*marks, ("best possible", _BEST), ("baseline", _BASELINE)])
+    return figure
+
+
+def _cells(runs: DataFrame) -> list[tuple[str, str]]:
+    """The masks of a task from top to bottom, controls last, with their roles."""
+    roles = dict(zip(runs["mask"], runs["role"], strict=True))
+    order = style.ordered(roles)
+    return [(mask, role) for role in ("study", "control") for mask in order if roles[mask] == role]
+
+
+def _name(mask: str, role: str) -> str:
+    return f"{mask} (control)" if role == "control" else mask
+
+
+def _from(data: DataFrame) -> str:
+    references = set(data["reference"].dropna())
+    return f"from {references.pop()}" if len(references) == 1 else "from the first mask"
+
+
+def _values(axes: Axes, runs: DataFrame, masks: list[tuple[str, str]], colours: dict[str, str]) -> None:
+    values = runs.pivot_table(index="mask", columns="seed", values="value", sort=False)
+    paired = [mask for mask, role in masks if role == "study"]
+    for seed in values.columns:
+        axes.plot(
+            values.loc[paired, seed], np.arange(len(paired)) + _BELOW, color=style.CONTROL, linewidth=0.4, alpha=0.6
+        )
+    for place, (mask, role) in enumerate(masks):
+        colour = style.CONTROL if role == "control" else colours[mask]
+        cell = runs[runs["mask"] == mask].iloc[0]
+        for value, mark in ((cell["ceiling"], _BEST), (cell["baseline"], _BASELINE)):
+            if np.isfinite(value):
+                axes.plot(value, place, **mark)
+        axes.plot(values.loc[mask], [place + _BELOW] * values.shape[1], linestyle="none", color=colour, **_SEED)
+        axes.plot(cell["mean"], place - _BELOW, color=colour, zorder=4, **_MEAN)
+    _rows(axes, len(masks))
+    axes.margins(x=0.08)
+    axes.xaxis.set_major_locator(MaxNLocator(3, min_n_ticks=2, steps=[1, 2, 5, 10]))
+
+
+def _differences(axes: Axes, runs: DataFrame, masks: list[tuple[str, str]], colours: dict[str, str]) -> None:
+    axes.axvline(0, color=style.QUIET, linewidth=0.5)
+    for place, (mask, _) in enumerate(masks):
+        cell = runs[runs["mask"] == mask].iloc[0]
+        if mask == cell["reference"]:
+            axes.plot(0, place, "|", color=colours[mask], markersize=6, markeredgewidth=1.2)
+        elif np.isfinite(cell["difference"]):
+            axes.plot([cell["low"], cell["high"]], [place] * 2, color=colours[mask], linewidth=1.4)
+            face = colours[mask] if cell["declared"] else "white"
+            axes.plot(
+                cell["difference"], place, "o", color=colours[mask], mfc=face, markersize=3.6, markeredgewidth=0.9
+            )
+    _rows(axes, len(masks))
+    axes.margins(x=0.1)
+    far = max(axes.get_xlim(), key=abs)
+    power = 10.0 ** np.floor(np.log10(abs(far)))
+    round_number = np.copysign(power * max(step for step in (1, 2, 5) if step * power <= abs(far)), far)
+    axes.set_xticks([0, round_number], ["0", f"{round_number:g}".replace("-", "−")])
+
+
+def _rows(axes: Axes, count: int) -> None:
+    axes.set_ylim(count - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)

@@ -1,0 +1,171 @@
+"""One transformer for every mask. The mask is an argument of `forward`, never a property of the model.
+
+Pre-norm blocks on a residual stream (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners",
+§2.3). What stands in a block was chosen by measurement on a CPU; docs/performance.md has the numbers.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from maskstudy.attention import fused_attention, textbook_attention
+from maskstudy.errors import StudyError
+from maskstudy.shape import ModelShape
+
+
+class SelfAttention(nn.Module):
+    """Multi-head attention of a sequence to itself, under the mask it is given."""
+
+    def __init__(self, shape: ModelShape) -> None:
+        """Queries, keys and values come from one matrix, so that one product serves all three."""
+        super().__init__()
+        self.heads = shape.heads
+        self.dropout = shape.dropout
+        self.project_in = nn.Linear(shape.width, 3 * shape.width, bias=False)
+        self.project_out = nn.Linear(shape.width, shape.width, bias=False)
+
+    def queries_keys_values(self, stream: Tensor, rotation: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """`[batch, length, width]` -> three times `[batch, heads, length, head width]`."""
+        batch, length, width = stream.shape
+        projected = self.project_in(stream).view(batch, length, 3 * self.heads, width // self.heads)
+        compared, values = projected.split([2 * self.heads, self.heads], dim=2)
+        if rotation is not None:
+            compared = rotate(compared, rotation)
+        queries, keys = compared.chunk(2, dim=2)  # each batch, length, heads, head width
+        return queries.transpose(1, 2), keys.transpose(1, 2), values.transpose(1, 2)
+
+    def forward(self, stream: Tensor, mask: Tensor, rotation: Tensor | None) -> Tensor:
+        """`[batch, length, width]` -> the same shape."""
+        queries, keys, values = self.queries_keys_values(stream, rotation)
+        dropout = self.dropout if self.training else 0.0
+        mixed = fused_attention(queries, keys, values, mask, dropout)  # batch, heads, length, head width
+        return self.project_out(mixed.transpose(1, 2).reshape(stream.shape))
+
+    def weights(self, stream: Tensor, mask: Tensor, rotation: Tensor | None) -> Tensor:
+        """The attention weights `[batch, heads, length, length]`, by the textbook form, without dropout."""
+        return textbook_attention(*self.queries_keys_values(stream, rotation), mask).weights
+
+
+class Block(nn.Module):
+    """Attention moves information between positions, the two-layer network works on each position alone."""
+
+    def __init__(self, shape: ModelShape) -> None:
+        """Four times the width inside the position-wise network, the usual ratio."""
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(shape.width, bias=False)
+        self.attention = SelfAttention(shape)
+        self.network_norm = nn.LayerNorm(shape.width, bias=False)
+        self.expand = nn.Linear(shape.width, 4 * shape.width, bias=False)
+        self.contract = nn.Linear(4 * shape.width, shape.width, bias=False)
+        self.dropout = nn.Dropout(shape.dropout)
+
+    def forward(self, stream: Tensor, mask: Tensor, rotation: Tensor | None) -> Tensor:
+        """`[batch, length, width]` -> the same shape."""
+        stream = stream + self.dropout(self.attention(self.attention_norm(stream), mask, rotation))
+        return stream + self.dropout(self.contract(F.relu(self.expand(self.network_norm(stream))).square()))
+
+
+class Transformer(nn.Module):
+    """Tokens in, logits over the answers out."""
+
+    def __init__(self, shape: ModelShape) -> None:
+        """Draw the initial weights from the current torch seed; they depend on `shape` and the seed alone."""
+        super().__init__()
+        self.shape = shape
+        self.embedding = nn.Embedding(shape.vocabulary, shape.width)
+        self.position = nn.Parameter(torch.zeros(shape.length, shape.width)) if shape.positions == "learned" else None
+        self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
+        self.final_norm = nn.LayerNorm(shape.width, bias=False)
+        self.answer = nn.Linear(shape.width, shape.answers, bias=False)
+        self._initialise()
+
+    def _initialise(self) -> None:
+        """Normal weights of variance 1/inputs; what a block adds starts at 0, so that a new block changes nothing."""
+        for name, parameter in self.named_parameters():
+            if name.endswith(("project_out.weight", "contract.weight", "answer.weight")):
+                nn.init.zeros_(parameter)
+            elif name in ("embedding.weight", "position"):
+                nn.init.normal_(parameter, std=1.0 if name == "embedding.weight" else 0.5)
+            elif parameter.dim() == 2:
+                nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5)
+
+    def forward(self, tokens: Tensor, masks: Sequence[Tensor], scored: Tensor | None = None) -> Tensor:
+        """Logits at every position, or at the scored ones alone.
+
+        Args:
+            tokens: `[batch, length]` integers.
+            masks: one bool tensor a layer, `[length, length]` or `[batch, 1, length, length]`; True = may attend.
+            scored: `[batch, length]` bool, the positions whose logits are wanted; None for all.
+
+        Returns:
+            `[batch, length, answers]`, or `[scored positions, answers]` in row-major order.
+
+        Raises:
+            StudyError: too many tokens, or another number of masks than of layers.
+        """
+        stream = self.streams(tokens, masks)[-1]
+        if scored is not None:
+            stream = stream[scored]  # scored positions, width
+        return self.answer(self.final_norm(stream))
+
+    def streams(self, tokens: Tensor, masks: Sequence[Tensor]) -> list[Tensor]:
+        """The residual stream before the first block and after each: `layers + 1` times `[batch, length, width]`."""
+        length = tokens.shape[1]
+        if length > self.shape.length:
+            raise StudyError(f"model: {length} tokens, but it was built for at most {self.shape.length}")
+        if len(masks) != self.shape.layers:
+            raise StudyError(f"model: {len(masks)} masks for {self.shape.layers} layers; give one a layer")
+        stream = self.embedding(tokens)  # batch, length, width
+        if self.position is not None:
+            stream = stream + self.position[:length]
+        rotation = self.rotation(length, stream)
+        streams = [stream]
+        for block, mask in zip(self.blocks, masks, strict=True):
+            streams.append(block(streams[-1], mask, rotation))
+        return streams
+
+    def attention_weights(self, tokens: Tensor, masks: Sequence[Tensor]) -> list[Tensor]:
+        """The attention weights of every layer, `[batch, heads, length, length]` each."""
+        streams = self.streams(tokens, masks)
+        rotation = self.rotation(tokens.shape[1], streams[0])
+        blocks = cast(list[Block], self.blocks)
+        return [
+            block.attention.weights(block.attention_norm(stream), mask, rotation)
+            for block, stream, mask in zip(blocks, streams[:-1], masks, strict=True)
+        ]
+
+    def rotation(self, length: int, like: Tensor) -> Tensor | None:
+        """The rotary turns `[length, 1, head width / 2]`, or None for other kinds of positions."""
+        if self.shape.positions != "rotary":
+            return None
+        turns = rotary_turns(length, self.shape.width // self.shape.heads)
+        return turns.to(like.device, like.dtype.to_complex())[:, None]
+
+
+def rotary_turns(length: int, head_width: int) -> Tensor:
+    """`[length, head_width / 2]` complex: exp(i · position · 10000^(−2k / head_width)) (Su et al. 2021, §3.2.2)."""
+    frequencies = 10000.0 ** (-torch.arange(0, head_width, 2, dtype=torch.float64) / head_width)
+    angles = torch.arange(length, dtype=torch.float64)[:, None] * frequencies  # length, head width / 2
+    return torch.polar(torch.ones_like(angles), angles)
+
+
+def rotate(vectors: Tensor, turns: Tensor) -> Tensor:
+    """Turn each pair of neighbouring entries by its position's angle, so that a product depends on the distance alone.
+
+    One complex product is several times faster on a CPU than the same with sines and cosines apart.
+
+    Args:
+        vectors: `[batch, length, heads, head width]`.
+        turns: `[length, 1, head width / 2]` complex, of `rotary_turns`.
+    """
+    pairs = torch.view_as_complex(vectors.unflatten(-1, (-1, 2)))  # batch, length, heads, head width / 2
+    return torch.view_as_real(pairs * turns).flatten(-2)
+
+
+def parameter_count(model: nn.Module) -> int:
+    """Number of trained values."""
+    return sum(math.prod(parameter.shape) for parameter in model.parameters())

@@ -1,0 +1,219 @@
+"""The paper: everything that it says, collected in one JSON value, and the template that sets it.
+
+`collect` gathers words and numbers; `compile_pdf` sets them with Typst. The template holds prose that is true of every
+study of this kind and no number; whatever depends on results is made here.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+import typst
+from pandas import DataFrame
+
+from maskstudy import figures
+from maskstudy.errors import StudyError
+from maskstudy.figures import style
+from maskstudy.figures.results import Settings, verdict_words
+from maskstudy.report import statements
+from maskstudy.report.statements import count, interval, number, percent, power_of_ten
+from maskstudy.statistics import HIGHER_IS_BETTER, smallest_p
+
+TEMPLATE = Path(__file__).with_name("paper.typ")
+
+MASKS = {
+    "causal": "a position sees itself and all before it",
+    "full": "every position sees every position",
+    "prefix": "all of the condition is seen by every position; after it, causal",
+    "lookahead": "causal, and exactly {reach} of the future: only the first layer looks ahead, for look-ahead adds up "
+    "over layers",
+    "encoder-decoder": "full over the source, causal over the target, cross-attention between them; weights of its own",
+}
+OWN_MASK = "a mask of this study’s own; its grid shows what it admits"
+
+
+def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence[str]) -> dict[str, Any]:
+    """All that the paper says, as JSON: words and formatted numbers.
+
+    Args:
+        settings: the part of the config that says what the study holds.
+        tables: those of `tables.TABLES`.
+        drawn: the figures that the paper shows.
+    """
+    metrics, comparisons = (_records(tables[name]) for name in ("metrics", "comparisons"))
+    declared = [row for row in comparisons if row["declared"]]
+    return {
+        "confirmatory": settings.confirmatory,
+        "seeds": str(len(settings.seeds)),
+        "size": statements.size(len(settings.tasks), len(settings.cells), len(settings.seeds)),
+        "confidence": percent(settings.confidence),
+        "resamples": count(settings.resamples),
+        "alpha": f"{settings.alpha:g}",
+        "smallest_p": f"{smallest_p(len(settings.seeds)):.2g}",
+        "not_superior": statements.NOT_SUPERIOR,
+        "answer": _answer(declared, settings),
+        "ceilings": statements.ceilings(metrics),
+        "baselines": statements.baselines(metrics),
+        "audits": statements.audits(_records(tables["audit"])),
+        "masks": _masks([cell.mask for cell in settings.cells]),
+        "questions": [
+            {"task": task, "question": settings.questions[task]}
+            for task in settings.tasks
+            if task in settings.questions
+        ],
+        "results": _results(metrics),
+        "comparisons": {
+            "declared": [_comparison(row) for row in declared],
+            "exploratory": [_comparison(row) for row in comparisons if not row["declared"]],
+        },
+        "cost": _cost(tables["cost"]),
+        "figures": [
+            {"name": name, "title": module.SUMMARY, "caption": module.CAPTION}
+            for name, module in ((name, figures.named(name)) for name in drawn)
+        ],
+        "limits": _limits(metrics, comparisons),
+    }
+
+
+def compile_pdf(document: Mapping[str, Any], drawings: Path) -> bytes:
+    """Set the paper; equal documents and drawings give equal bytes.
+
+    Args:
+        document: what `collect` gives.
+        drawings: the folder with an SVG of every figure in `document["figures"]`.
+
+    Raises:
+        StudyError: a figure is missing.
+    """
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for figure in document["figures"]:
+            drawing = drawings / f"{figure['name']}.svg"
+            if not drawing.is_file():
+                raise StudyError(f"{drawing}: no such file; draw it first: snakemake {drawing}")
+            shutil.copyfile(drawing, folder / drawing.name)
+        (folder / "paper.json").write_text(json.dumps(document, sort_keys=True, allow_nan=False), encoding="utf-8")
+        shutil.copyfile(TEMPLATE, folder / TEMPLATE.name)
+        # Only the fonts that come with Typst: the paper looks the same on every machine.
+        return typst.compile(folder / TEMPLATE.name, root=folder, format="pdf", ignore_system_fonts=True)
+
+
+def _answer(declared: Sequence[dict[str, Any]], settings: Settings) -> list[dict[str, Any]]:
+    """The declared comparisons by kind of access: an overview, then a finding each."""
+    groups = []
+    for equal_access in (False, True):
+        rows = [row for row in declared if bool(row["equal_access"]) == equal_access]
+        if rows:
+            findings = [{"task": row["task"], "finding": statements.finding(row, settings.alpha)} for row in rows]
+            what, outcome = statements.overview(rows, equal_access)
+            groups.append({"what": what, "outcome": outcome, "findings": findings})
+    return groups
+
+
+def _masks(masks: Sequence[str]) -> list[dict[str, str]]:
+    colours = style.colours(masks)
+    rows = []
+    for mask in style.ordered(masks):
+        reach = style.lookahead(mask)
+        known = "lookahead" if mask.startswith("lookahead-") and reach is not None else mask
+        tokens = "" if reach is None else "one token" if reach == 1 else f"{reach:g} tokens"
+        words = MASKS.get(known, OWN_MASK).format(reach=tokens)
+        rows.append({"mask": mask, "colour": colours[mask], "words": words})
+    return rows
+
+
+def _results(metrics: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row a cell for the table of results, grouped by task."""
+    cells: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in metrics:
+        cells.setdefault((row["task"], row["mask"]), []).append(row)
+    colours = style.colours(mask for _, mask in cells)
+    rows: list[dict[str, Any]] = []
+    for (task, mask), of_cell in cells.items():
+        by_metric = {row["metric"]: row for row in of_cell}
+        values = []
+        for metric in HIGHER_IS_BETTER:
+            if metric in by_metric:
+                row = by_metric[metric]
+                values += [number(row["mean"]), interval(row["low"], row["high"])]
+                values += [number(row["baseline"]), number(row["ceiling"])]
+            else:
+                values += [""] * 4
+        control = of_cell[0]["role"] == "control"
+        colour = style.CONTROL if control else colours[mask]
+        name = f"{mask} (control)" if control else mask
+        reading = statements.reading(of_cell)
+        rows.append({"task": task, "mask": name, "colour": colour, "values": values, "reading": reading})
+    return rows
+
+
+def _comparison(row: Mapping[str, Any]) -> dict[str, str]:
+    digits = statements.digits_for(row["high"] - row["low"])
+    corrected = row["p"] if pd.isna(row["p_holm"]) else row["p_holm"]
+    return {
+        "task": row["task"],
+        "metric": row["metric"],
+        "masks": f"{row['mask_a']} − {row['mask_b']}",
+        "access": "equal" if row["equal_access"] else "unequal",
+        "effect": number(row["effect"], digits),
+        "interval": interval(row["low"], row["high"], digits),
+        "hierarchical": interval(row["hierarchical_low"], row["hierarchical_high"], digits),
+        "superiority": number(row["superiority"], 2),
+        "p": statements.probability(corrected).removeprefix("p\u00a0=\u00a0").removeprefix("p\u00a0"),
+        "margin": "" if pd.isna(row["margin"]) else f"±{row['margin']:g}",
+        "verdict": verdict_words(row["verdict"], row["mask_a"], row["mask_b"]),
+    }
+
+
+def _cost(cost: DataFrame) -> list[dict[str, str]]:
+    """One row for all cells of a task that were given the same."""
+    given = ["task", "parameters", "steps", "tokens_seen", "targets_seen", "train_flops"]
+    rows = []
+    for (task, parameters, steps, tokens, targets, flops), cells in cost.groupby(given, sort=False):
+        seconds = cells["train_seconds"]
+        shown = [number(seconds.min(), 1), number(seconds.max(), 1)]
+        rows.append(
+            {
+                "task": task,
+                "masks": ", ".join(cells["mask"]),
+                "parameters": count(parameters),
+                "steps": count(steps),
+                "tokens": count(tokens),
+                "targets": count(targets),
+                "flops": power_of_ten(flops),
+                "seconds": shown[0] if shown[0] == shown[1] else "–".join(shown),
+            }
+        )
+    return rows
+
+
+def _limits(metrics: Sequence[Mapping[str, Any]], comparisons: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What these results in particular leave open."""
+    study = [row for row in metrics if row["role"] == "study"]
+    cells = {(row["task"], row["mask"]) for row in study}
+    known = {(row["task"], row["mask"]) for row in study if isinstance(row["learning"], str)}
+    limits = [
+        f"For {len(cells) - len(known)} of {len(cells)} cells the best possible result is not known: there, what a "
+        "model did not learn cannot be told from what its mask does not let it see."
+    ] if len(known) < len(cells) else []  # fmt: skip
+    unclear = [row for row in comparisons if row["declared"] and row["verdict"] == "inconclusive"]
+    if unclear:
+        limits.append(
+            f"{len(unclear)} declared comparison{'s' if len(unclear) > 1 else ''} stayed inconclusive. That is not "
+            "evidence of no difference."
+        )
+    exploratory = sum(not row["declared"] for row in comparisons)
+    if exploratory:
+        limits.append(
+            f"{exploratory} exploratory comparisons were made beside the declared ones. Their p values are not "
+            "corrected for being many; they suggest what to test next and establish nothing."
+        )
+    return limits
+
+
+def _records(table: DataFrame) -> list[dict[str, Any]]:
+    return table.to_dict("records")

@@ -1,0 +1,102 @@
+"""The tables of the study: cells, comparisons, cost and audit, as they become CSV files and rows of the paper."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from pandas import DataFrame
+
+from maskstudy.comparisons import effect_sizes
+from maskstudy.figures.results import Results
+from maskstudy.report import statements
+from maskstudy.statistics import HIGHER_IS_BETTER
+
+_CELL = ["task", "mask", "role"]
+_PAIR = ["task", "metric", "mask_a", "mask_b"]
+
+
+def metrics(results: Results) -> DataFrame:
+    """One row a (cell, metric): mean over seeds and its interval, baseline, ceiling and the gap to it.
+
+    `against_baseline` is `better` where the whole interval is, `loses` where the mean is worse, else `no better`.
+    `gap` is above 0 where the model is better than the ceiling; its interval carries seeds and test examples.
+    `learning` is the verdict of `ceiling_gaps.parquet`; both are empty where no ceiling is known.
+    """
+    rows = []
+    for (task, mask, role, metric), runs in results.metrics.groupby([*_CELL, "metric"], sort=False):
+        mean, low, high = results.mean_interval(runs["value"])
+        baseline = float(runs["baseline"].iloc[0])
+        rows.append(
+            {
+                "task": task,
+                "mask": mask,
+                "role": role,
+                "metric": metric,
+                "seeds": len(runs),
+                "mean": mean,
+                "low": low,
+                "high": high,
+                "baseline": baseline,
+                "against_baseline": _against(metric, mean, low, high, baseline),
+                "ceiling": float(runs["ceiling"].iloc[0]),
+            }
+        )
+    gaps = results.ceiling_gaps.rename(columns={"low": "gap_low", "high": "gap_high", "verdict": "learning"})
+    gaps = gaps[["task", "mask", "metric", "gap", "gap_low", "gap_high", "learning"]]
+    return DataFrame(rows).merge(gaps, on=["task", "mask", "metric"], how="left", validate="one_to_one")
+
+
+def comparisons(results: Results) -> DataFrame:
+    """One row a comparison: the columns of `comparisons.parquet`, what stands beside an effect, and its sentence.
+
+    The interval over seeds and test examples (`hierarchical_low`, `hierarchical_high`), the probability that the
+    first mask is the better one (`superiority`) and the effect in units of its standard deviation
+    (`standardised_effect`) are computed for the declared comparisons; they are empty elsewhere.
+    """
+    table = results.comparisons
+    declared = table[table["declared"]]
+    cells = {(row.task, mask) for row in declared.itertuples() for mask in (row.mask_a, row.mask_b)}
+    settings = {"confidence": results.settings.confidence, "resamples": results.settings.resamples}
+    beside = effect_sizes(declared, {cell: results.scores(*cell) for cell in sorted(cells)}, settings)
+    beside = beside.rename(columns={"low": "hierarchical_low", "high": "hierarchical_high"}).drop(columns="method")
+    merged = table.merge(beside, on=_PAIR, how="left", validate="one_to_one")
+    alpha, confidence = results.settings.alpha, results.settings.confidence
+    sentences = [statements.comparison(row, confidence, alpha) for row in merged.to_dict("records")]
+    return merged.assign(sentence=sentences)
+
+
+def cost(results: Results) -> DataFrame:
+    """One row a cell: what its runs were given and what they took; `train_seconds` is the mean over seeds."""
+    given = ["parameters", "steps", "tokens_seen", "targets_seen", "train_flops"]
+    runs = results.metrics.drop_duplicates([*_CELL, "seed"])
+    table = runs.groupby(_CELL, sort=False)[given].mean()
+    table[given[:-1]] = table[given[:-1]].round().astype(np.int64)
+    seconds = results.timing.groupby(["task", "mask"])[["train_seconds", "cpu_seconds"]].mean()
+    memory = results.timing.groupby(["task", "mask"])["peak_memory_bytes"].max()
+    return table.reset_index().merge(
+        pd.concat([seconds, memory], axis=1).reset_index(), on=["task", "mask"], how="left", validate="one_to_one"
+    )
+
+
+def audit(results: Results) -> DataFrame:
+    """One row a cell: does a scored position see its own answer, where, and along which path?"""
+    return results.audit
+
+
+TABLES: dict[str, Callable[[Results], DataFrame]] = {
+    "metrics": metrics,
+    "comparisons": comparisons,
+    "cost": cost,
+    "audit": audit,
+}
+
+
+def _against(metric: str, mean: float, low: float, high: float, baseline: float) -> str | None:
+    """How a cell stands to its baseline; None without one."""
+    if np.isnan(baseline):
+        return None
+    sign = 1 if HIGHER_IS_BETTER[metric] else -1
+    if sign * (mean - baseline) < 0:
+        return "loses"
+    worst = min(end for end in (sign * low, sign * high, sign * mean) if not np.isnan(end))
+    return "better" if worst > sign * baseline else "no better"

@@ -1,0 +1,132 @@
+"""Columns of every parquet file of the study, in one place; `files.write_table` checks them when it writes."""
+
+import pyarrow as pa
+
+
+def _required(name: str, kind: pa.DataType) -> pa.Field:
+    return pa.field(name, kind, nullable=False)
+
+
+_CELL = [_required("task", pa.string()), _required("mask", pa.string())]
+
+EXAMPLES = pa.schema(
+    [
+        _required("group", pa.string()),  # what the split was made by: article, sequence, headword
+        _required("tokens", pa.list_(pa.int16())),
+        _required("targets", pa.list_(pa.int16())),  # -100 where nothing is scored
+        _required("length", pa.int32()),
+        _required("condition_length", pa.int32()),
+        _required("target_positions", pa.list_(pa.int16())),  # where the answer stands in the input, -1 if nowhere
+    ]
+)
+
+HISTORY = pa.schema(
+    [
+        _required("step", pa.int32()),
+        _required("tokens_seen", pa.int64()),
+        _required("split", pa.string()),  # train (mean since the last row) or validation
+        _required("nats", pa.float64()),
+        _required("accuracy", pa.float64()),
+        _required("learning_rate", pa.float64()),
+    ]
+)
+
+PREDICTIONS = pa.schema(  # examples.parquet of a run, references/{task}/{mask}.parquet: one row a test example
+    [
+        _required("example", pa.int32()),
+        _required("scored", pa.int32()),
+        _required("correct", pa.int32()),
+        _required("nats", pa.float64()),  # summed over the scored positions
+        _required("predictions", pa.list_(pa.int16())),  # the likeliest answer at each scored position, in order
+    ]
+)
+
+METRICS = pa.schema(
+    [
+        *_CELL,
+        _required("role", pa.string()),
+        _required("seed", pa.int32()),
+        _required("metric", pa.string()),
+        _required("value", pa.float64()),
+        pa.field("baseline", pa.float64()),
+        pa.field("ceiling", pa.float64()),
+        _required("scored", pa.int64()),
+        _required("parameters", pa.int64()),
+        _required("steps", pa.int64()),
+        _required("tokens_seen", pa.int64()),
+        _required("targets_seen", pa.int64()),
+        _required("train_flops", pa.float64()),
+    ]
+)
+
+TIMING = pa.schema(
+    [
+        *_CELL,
+        _required("seed", pa.int32()),
+        _required("train_seconds", pa.float64()),
+        _required("cpu_seconds", pa.float64()),
+        _required("peak_memory_bytes", pa.int64()),
+    ]
+)
+
+COMPARISONS = pa.schema(
+    [
+        _required("task", pa.string()),
+        _required("metric", pa.string()),
+        _required("mask_a", pa.string()),
+        _required("mask_b", pa.string()),
+        _required("declared", pa.bool_()),
+        _required("equal_access", pa.bool_()),
+        _required("seeds", pa.int32()),
+        _required("effect", pa.float64()),
+        _required("low", pa.float64()),
+        _required("high", pa.float64()),
+        _required("method", pa.string()),
+        _required("p", pa.float64()),
+        pa.field("p_holm", pa.float64()),  # empty where undeclared: Holm corrects the declared family only
+        _required("smallest_p", pa.float64()),
+        pa.field("margin", pa.float64()),
+        pa.field("p_equivalence", pa.float64()),
+        _required("verdict", pa.string()),
+    ]
+)
+
+EFFECTS = pa.schema(  # beside each row of `COMPARISONS`, in the same order
+    [
+        _required("task", pa.string()),
+        _required("metric", pa.string()),
+        _required("mask_a", pa.string()),
+        _required("mask_b", pa.string()),
+        _required("low", pa.float64()),  # hierarchical interval, over seeds and test examples
+        _required("high", pa.float64()),
+        _required("method", pa.string()),
+        _required("superiority", pa.float64()),  # probability that mask a is the better one under the same seed
+        _required("standardised_effect", pa.float64()),  # d_z of mask a minus mask b
+    ]
+)
+
+CEILING_GAPS = pa.schema(  # synthetic tasks: model minus ideal observer, on the same test positions
+    [
+        *_CELL,
+        _required("metric", pa.string()),
+        _required("seeds", pa.int32()),
+        _required("value", pa.float64()),
+        _required("ceiling", pa.float64()),
+        _required("gap", pa.float64()),  # signed so that above 0 means better than the ceiling
+        _required("low", pa.float64()),
+        _required("high", pa.float64()),
+        _required("method", pa.string()),
+        _required("verdict", pa.string()),
+    ]
+)
+
+AUDIT = pa.schema(
+    [
+        *_CELL,
+        _required("role", pa.string()),
+        _required("leaks", pa.bool_()),
+        pa.field("measured_leaks", pa.bool_()),
+        pa.field("position", pa.int32()),
+        pa.field("path", pa.string()),
+    ]
+)

@@ -1,0 +1,35 @@
+"""The tasks: one file each, named as the task. To add one, add its file: it is then a `kind` in config.yaml."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from maskstudy.errors import StudyError
+from maskstudy.tasks.task import Task
+
+
+def kinds() -> list[str]:
+    """The names of all tasks."""
+    return sorted(module.name for module in iter_modules(__path__) if module.name != "task")
+
+
+def build(settings: Mapping[str, Any]) -> Task:
+    """The task of these settings.
+
+    Args:
+        settings: `kind`, the name of a task, and `parameters`, by name; other entries are left alone.
+
+    Raises:
+        StudyError: there is no such task, or it does not take these parameters.
+    """
+    kind, parameters = settings["kind"], settings["parameters"]
+    if kind not in kinds():
+        raise StudyError(f"task {kind!r} is not known; allowed: {', '.join(kinds())}")
+    class_name = "".join(part.capitalize() for part in kind.split("_"))
+    task_class = getattr(import_module(f"{__name__}.{kind}"), class_name)
+    allowed = [entry.name for entry in fields(task_class)]
+    if unknown := sorted(set(parameters) - set(allowed)):
+        raise StudyError(f"{kind}: parameter {unknown[0]!r} is not known; allowed: {', '.join(allowed)}")
+    return task_class(**parameters)

@@ -1,0 +1,172 @@
+"""Masked bytes: text with some bytes hidden -> the hidden bytes. The objective of representation learning.
+
+The text is cut into windows of `length` bytes that neither overlap nor reach from one document into the next; the short
+rest of a document is a shorter, padded example. At a hidden position the input is `MASK`, always. Devlin et al. (2019,
+section 3.1) leave a tenth of the picked tokens as they are and replace another tenth by random ones, because their
+model is used afterwards on text without `MASK`. Nothing follows here, and an answer that stands in the input at the
+position where it is scored would be a leak.
+
+    >>> task = MaskedByte(length=8, hidden=0.25)
+    >>> whole = task.windows([Document("a proverb", "Look before")])
+    >>> whole.tokens
+    array([[ 76, 111, 111, 107,  32,  98, 101, 102],
+           [111, 114, 101, 257, 257, 257, 257, 257]], dtype=int16)
+    >>> batch = task.batch(whole, np.array([0, 1]), np.random.default_rng(0))
+    >>> batch.tokens
+    array([[ 76, 111, 256, 256,  32,  98, 101, 102],
+           [256, 114, 101, 257, 257, 257, 257, 257]], dtype=int16)
+    >>> batch.targets
+    array([[-100, -100,  111,  107, -100, -100, -100, -100],
+           [ 111, -100, -100, -100, -100, -100, -100, -100]], dtype=int16)
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maskstudy.baselines import backoff_log_probabilities, neighbours
+from maskstudy.data.documents import Document
+from maskstudy.errors import StudyError
+from maskstudy.tasks.task import NOT_SCORED, NOWHERE, Examples
+
+BYTES = 256
+MASK = 256  # stands in the input where a byte is hidden
+PAD = 257
+REACH = 5  # known bytes on each side for the baseline: of 3 … 6 the best on WikiText-2's validation text, in nats
+_HIDING_SEED = 20181011
+_LONGEST = 2**15 - 1  # what int16 positions hold
+
+
+@dataclass(frozen=True)
+class MaskedByte:
+    """Hidden bytes of a text, to be restored from the bytes around them.
+
+    Attributes:
+        length: bytes of a window.
+        hidden: share of an example's bytes that is hidden, at least one byte.
+        train_windows: at most so many train examples, spread evenly over all documents; None for all.
+        validation_windows: the same for validation.
+        test_windows: the same for test.
+
+    Raises:
+        StudyError: a parameter is out of its range.
+    """
+
+    dataset: ClassVar[str | None] = "text"
+
+    length: int = 64
+    hidden: float = 0.15
+    train_windows: int | None = None
+    validation_windows: int | None = None
+    test_windows: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that make no task."""
+        if not _is_count(self.length) or self.length > _LONGEST:
+            raise StudyError(f"masked_byte: length: {self.length!r}; allowed: whole numbers from 1 to {_LONGEST}")
+        if isinstance(self.hidden, bool) or not isinstance(self.hidden, int | float) or not 0 < self.hidden <= 1:
+            raise StudyError(f"masked_byte: hidden: {self.hidden!r}; allowed: numbers above 0, at most 1")
+        for split, limit in self._limits().items():
+            if limit is not None and not _is_count(limit):
+                raise StudyError(
+                    f"masked_byte: {split}_windows: {limit!r}; allowed: whole numbers from 1, or null for all"
+                )
+
+    @property
+    def vocabulary(self) -> int:
+        """256 bytes, `MASK` and `PAD`."""
+        return BYTES + 2
+
+    @property
+    def answers(self) -> int:
+        """A byte."""
+        return BYTES
+
+    def splits(self, documents: Mapping[str, Sequence[Document]]) -> dict[str, Examples]:
+        """Windows by split. Train is whole (`batch` hides); the others are hidden here, once, for every mask and seed.
+
+        Raises:
+            StudyError: a split holds no byte of text.
+        """
+        splits = {}
+        for place, (split, limit) in enumerate(self._limits().items()):
+            windows = self.windows(documents[split])
+            if not len(windows):
+                raise StudyError(f"masked_byte: no text in {split}; add text to the dataset")
+            if limit is not None and limit < len(windows):
+                windows = windows[np.arange(limit) * len(windows) // limit]
+            splits[split] = windows
+            if split != "train":
+                splits[split] = self._hide(windows, np.random.default_rng([_HIDING_SEED, place]))
+        return splits
+
+    def windows(self, documents: Sequence[Document]) -> Examples:
+        """All windows of the documents, in order, nothing hidden and nothing scored; `groups` names the document."""
+        texts = [np.frombuffer(document.text.encode("utf-8"), dtype=np.uint8) for document in documents]
+        counts = [-(-len(text) // self.length) for text in texts]
+        flat = np.full(sum(counts) * self.length, PAD, dtype=np.int16)
+        lengths = np.full(sum(counts), self.length, dtype=np.int32)
+        end = 0
+        for text, count in zip(texts, counts, strict=True):
+            flat[end * self.length : end * self.length + len(text)] = text
+            end += count
+            if count:
+                lengths[end - 1] = len(text) - (count - 1) * self.length
+        tokens = flat.reshape(-1, self.length)
+        return Examples(
+            tokens=tokens,
+            targets=np.full_like(tokens, NOT_SCORED),
+            lengths=lengths,
+            condition_lengths=np.zeros_like(lengths),
+            target_positions=np.full_like(tokens, NOWHERE),
+            groups=np.repeat(np.array([document.group for document in documents], dtype=np.str_), counts),
+        )
+
+    def batch(self, examples: Examples, index: NDArray[np.int64], generator: np.random.Generator) -> Examples:
+        """The windows at `index`, with new positions hidden, drawn from `generator`."""
+        return self._hide(examples[index], generator)
+
+    def baseline(self, mask: str, train: Examples, test: Examples) -> NDArray[np.float64]:
+        """Byte n-gram back-off over the known bytes next to the hidden one, as far as the mask lets a model see them.
+
+        Up to `REACH` bytes on each visible side, nearest first; another hidden byte, or the end of the window, cuts the
+        side off. Counts are those of the whole train windows, every byte being an answer.
+
+        Returns:
+            `[scored positions of test, 256]` natural log-probabilities.
+
+        Raises:
+            StudyError: what a position sees under the mask is no window around it (`baselines.visible_future`).
+        """
+        known = (train.tokens < BYTES) & (np.arange(train.tokens.shape[1]) < train.lengths[:, None])
+        every_byte = replace(train, targets=np.where(known, train.tokens, np.int16(NOT_SCORED)))
+        return backoff_log_probabilities(every_byte, test, neighbours(mask, REACH), answers=BYTES, hidden=MASK)
+
+    def ceiling(self, mask: str, test: Examples) -> None:  # noqa: ARG002
+        """None: nobody knows the distribution that real text was drawn from."""
+        return None
+
+    def _limits(self) -> dict[str, int | None]:
+        return {"train": self.train_windows, "validation": self.validation_windows, "test": self.test_windows}
+
+    def _hide(self, windows: Examples, generator: np.random.Generator) -> Examples:
+        """Hide max(1, round(`hidden` · length)) real positions of every window, drawn without replacement."""
+        shape = windows.tokens.shape
+        keys = generator.random(shape)
+        keys[np.arange(shape[1]) >= windows.lengths[:, None]] = 2  # padding sorts last, and so is never picked
+        counts = np.maximum(1, np.rint(self.hidden * windows.lengths)).astype(np.int64)
+        picked = np.zeros(shape, dtype=np.bool_)
+        np.put_along_axis(picked, keys.argsort(axis=1), np.arange(shape[1]) < counts[:, None], axis=1)
+        return replace(
+            windows,
+            tokens=np.where(picked, np.int16(MASK), windows.tokens),
+            targets=np.where(picked, windows.tokens, np.int16(NOT_SCORED)),
+        )
+
+
+def _is_count(value: object) -> bool:
+    """A whole number from 1; True and 2.0 are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

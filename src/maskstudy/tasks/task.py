@@ -1,0 +1,87 @@
+"""What a task is: examples, scored answers, and what a fair judge compares a model with.
+
+One shape serves every task. Position `i` of an example is scored where `targets[i]` is not `NOT_SCORED`; the model's
+answer is read at position `i`; `target_positions[i]` says where that answer stands in the input, if anywhere.
+"""
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+NOT_SCORED = -100  # the value that torch.nn.functional.cross_entropy skips
+NOWHERE = -1
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A batch or a whole split; every array has one row an example.
+
+    Attributes:
+        tokens: `[examples, length]` int16, the input, padded on the right.
+        targets: `[examples, length]` int16, the answer scored at each position, `NOT_SCORED` elsewhere.
+        lengths: `[examples]` int32, how many tokens are real; what follows is padding.
+        condition_lengths: `[examples]` int32, how many of the first tokens are the condition (0 without one).
+        target_positions: `[examples, length]` int16, where the answer stands in the input, `NOWHERE` otherwise.
+        groups: `[examples]` str, what splits are made by (article, sentence, headword).
+    """
+
+    tokens: NDArray[np.int16]
+    targets: NDArray[np.int16]
+    lengths: NDArray[np.int32]
+    condition_lengths: NDArray[np.int32]
+    target_positions: NDArray[np.int16]
+    groups: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, dtype=np.str_))
+
+    def __len__(self) -> int:
+        """Number of examples."""
+        return len(self.tokens)
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """`[examples, length]`, True where an answer is scored."""
+        return self.targets != NOT_SCORED
+
+    def __getitem__(self, index: Any) -> Self:
+        """The examples that a NumPy index picks, in its order; an array or slice, not a single integer."""
+        picked = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return type(self)(**{name: value[index] if len(value) else value for name, value in picked.items()})
+
+
+class Task(Protocol):
+    """What every task offers. Build one with its parameters from config.yaml; all of it is NumPy.
+
+    Attributes:
+        dataset: the kind of dataset that the task reads (`text`), or None for a synthetic source.
+        vocabulary: number of input tokens, special tokens included.
+        answers: number of possible answers.
+        length: positions of an example.
+    """
+
+    dataset: ClassVar[str | None]
+
+    @property
+    def vocabulary(self) -> int: ...  # noqa: D102
+
+    @property
+    def answers(self) -> int: ...  # noqa: D102
+
+    @property
+    def length(self) -> int: ...  # noqa: D102
+
+    def splits(self, documents: Any) -> dict[str, Examples]:
+        """Train, validation and test examples, from documents that are already split by group."""
+        ...
+
+    def batch(self, examples: Examples, index: NDArray[np.int64], generator: np.random.Generator) -> Examples:
+        """The training batch of the examples at `index`; hides tokens here where the task hides any."""
+        ...
+
+    def baseline(self, mask: str, train: Examples, test: Examples) -> NDArray[np.float64]:
+        """Log-probabilities `[scored positions of test, answers]` of a simple method with the mask's access."""
+        ...
+
+    def ceiling(self, mask: str, test: Examples) -> NDArray[np.float64] | None:
+        """Log-probabilities `[scored positions of test, answers]` of the ideal observer; None where unknown."""
+        ...

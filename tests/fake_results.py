@@ -1,0 +1,249 @@
+"""A small, plausible `results/` folder with every file of a study, for tests of what only reads results.
+
+    settings = write(tmp_path, seeds=4)                      # hmm_tagging and masked_byte
+    settings = write(tmp_path, {"my_task": FakeTask(masks=("causal",))}, confirmatory=False)
+
+The scores are drawn, not learned; the tables are made from them by the study's own verbs `gather` and `compare`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+
+from maskstudy import files, schemas
+from maskstudy.commands import compare, gather
+
+LENGTH = 8
+EXAMPLES = 32
+SCORED = 64
+STEPS = 400
+
+
+@dataclass(frozen=True)
+class FakeTask:
+    """A task of the fake study.
+
+    Attributes:
+        masks: the masks that are compared.
+        controls: masks that leak on purpose.
+        ceilings: the best accuracy under each mask; None where it is not known.
+        best: the accuracy that models come close to where there is no ceiling.
+        short: how far below `ceilings` or `best` the models stay.
+        baseline: how far the baseline's accuracy is above that of the models.
+        equal_access: True where all masks see the same at the scored positions.
+        declared: `(metric, mask_a, mask_b, margin)` of the comparisons that config.yaml declares.
+        layers: layers of the model.
+    """
+
+    masks: tuple[str, ...] = ("causal", "full")
+    controls: tuple[str, ...] = ()
+    ceilings: tuple[float, ...] | None = None
+    best: tuple[float, ...] = (0.62, 0.68, 0.69, 0.70, 0.705, 0.66, 0.64)
+    short: float = 0.004
+    spread: float = 0.003
+    baseline: float = -0.03
+    equal_access: bool = False
+    declared: tuple[tuple[str, str, str, float | None], ...] = ()
+    layers: int = 3
+
+
+LOOKAHEADS = ("causal", "lookahead-1", "lookahead-2", "lookahead-4", "full")
+
+TASKS: Mapping[str, FakeTask] = {
+    "hmm_tagging": FakeTask(
+        masks=LOOKAHEADS,
+        ceilings=(0.654, 0.721, 0.739, 0.747, 0.748),
+        declared=(("accuracy", "full", "causal", 0.005), ("accuracy", "full", "lookahead-4", 0.005)),
+    ),
+    "masked_byte": FakeTask(best=(0.43, 0.52), declared=(("nats", "full", "causal", 0.02),)),
+}
+
+
+@dataclass
+class _Study:
+    folder: Path
+    generator: np.random.Generator
+    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    def add(self, table: str, **row: Any) -> None:
+        self.rows.setdefault(table, []).append(row)
+
+    def write(self, table: str, schema: pa.Schema, path: Path) -> None:
+        files.write_table(path, pa.Table.from_pylist(self.rows.pop(table), schema), schema)
+
+
+def write(
+    folder: Path, tasks: Mapping[str, FakeTask] = TASKS, seeds: int = 10, confirmatory: bool = True, stream: int = 0
+) -> dict[str, Any]:
+    """Write a whole results folder and give the settings that the verbs `figure` and `paper` take."""
+    study = _Study(folder, np.random.default_rng(stream))
+    cells = []
+    for name, task in tasks.items():
+        _write_data(study, name)
+        shared = study.generator.normal(0, task.spread, seeds)  # what a seed adds under every mask: runs are paired
+        for order, mask in enumerate(task.masks + task.controls):
+            role = "study" if mask in task.masks else "control"
+            cells.append({"task": name, "mask": mask, "role": role})
+            best = task.ceilings[order] if task.ceilings and role == "study" else None
+            aim = 0.99 if role == "control" else (best or task.best[order])
+            accuracy = aim - task.short + 0.5 * shared + study.generator.normal(0, 0.5 * task.spread, seeds)
+            _write_cell(study, name, task, mask, role, np.clip(accuracy, 0, 1), best)
+    settings = {
+        "cells": cells,
+        "seeds": list(range(seeds)),
+        "confirmatory": confirmatory,
+        "comparisons": [
+            {"task": name, "metric": metric, "masks": [mask_a, mask_b], "margin": margin}
+            for name, task in tasks.items()
+            for metric, mask_a, mask_b, margin in task.declared
+        ],
+        "statistics": {"alpha": 0.05, "confidence": 0.95, "resamples": 500},
+    }
+    gather.main(arguments(settings, folder))
+    compare.main(arguments(settings, folder))
+    return settings
+
+
+def arguments(settings: dict[str, Any], folder: Path) -> list[str]:
+    """What follows the name of a verb on the command line."""
+    return ["--settings", json.dumps(settings), "--results", str(folder)]
+
+
+def layer_masks(mask: str, layers: int) -> list[NDArray[np.bool_]]:
+    """The mask of each layer; unknown masks see a window of three."""
+    query, key = np.arange(LENGTH)[:, None], np.arange(LENGTH)[None, :]
+    causal = key <= query
+    first, later = {
+        "causal": (causal, causal),
+        "full": (causal | True, causal | True),
+        "prefix": (causal | (key < 3), causal | (key < 3)),
+        "encoder-decoder": (causal | (key < 3), causal | (key < 3)),
+    }.get(mask, (abs(query - key) <= 1, abs(query - key) <= 1))
+    if mask.startswith("lookahead-"):
+        first, later = key <= query + int(mask.split("-")[1]), causal
+    return [first] + [later] * (layers - 1)
+
+
+def _write_data(study: _Study, task: str) -> None:
+    for split in ("train", "validation", "test"):
+        for index in range(4):
+            study.add(
+                "examples",
+                group=f"{split}-{index}",
+                tokens=study.generator.integers(0, 10, LENGTH).tolist(),
+                targets=study.generator.integers(0, 10, LENGTH).tolist(),
+                length=LENGTH,
+                condition_length=0,
+                target_positions=[-1] * LENGTH,
+            )
+        study.write("examples", schemas.EXAMPLES, study.folder / "data" / task / f"{split}.parquet")
+    files.write_json(study.folder / "data" / task / "summary.json", {"task": task, "train": 4, "test": 4})
+
+
+def _write_cell(
+    study: _Study, task: str, fake: FakeTask, mask: str, role: str, accuracy: NDArray[np.float64], best: float | None
+) -> None:
+    """Write audit, reference and runs of a cell."""
+    leaks = role == "control"
+    masks = layer_masks(mask, fake.layers)
+    access = np.eye(LENGTH, dtype=bool)
+    for layer in masks:
+        access = ((layer | np.eye(LENGTH, dtype=bool)).astype(int) @ access.astype(int)) > 0
+    verdict = {"leaks": leaks, "measured_leaks": leaks, "position": 0 if leaks else None}
+    path = "layer 1: query 0 sees key 1" if leaks else None
+    grid = {"length": LENGTH, "layers": [layer.astype(int).tolist() for layer in masks]}
+    grid["access"] = access.astype(int).tolist()
+    seen = b"same" if fake.equal_access else access.tobytes()
+    cell = {"task": task, "mask": mask}
+    files.write_json(
+        study.folder / "audit" / task / f"{mask}.json",
+        {**cell, "role": role, **verdict, "path": path, "scored_access": files.sha256(seen), "grid": grid},
+    )
+
+    reference = study.folder / "references" / task / mask
+    simple = float(np.mean(accuracy)) + fake.baseline
+    # The ideal observer's scores stand in the parquet; without one, the baseline's.
+    found = _predictions(study, simple if best is None else best, reference.with_suffix(".parquet"))
+    files.write_json(
+        reference.with_suffix(".json"),
+        {
+            **cell,
+            "baseline": {"accuracy": simple, "nats": _nats(simple)},
+            "ceiling": None if best is None else {"accuracy": found, "nats": _nats(found)},
+        },
+    )
+    for seed, value in enumerate(accuracy):
+        _write_run(study, task, mask, role, seed, value)
+
+
+def _nats(accuracy: float) -> float:
+    return 2.6 * (1 - accuracy)
+
+
+def _cost(mask: str) -> dict[str, Any]:
+    return {
+        "parameters": 101_000 if mask == "encoder-decoder" else 99_328,
+        "steps": STEPS,
+        "tokens_seen": STEPS * 64 * 32,
+        "targets_seen": STEPS * 64 * 30,
+        "train_flops": 4.6e11,
+    }
+
+
+def _predictions(study: _Study, accuracy: float, path: Path) -> float:
+    """Write the scores of each test example; give the accuracy that they amount to."""
+    right = np.zeros(EXAMPLES * SCORED, dtype=int)
+    right[: round(accuracy * len(right))] = 1
+    correct = study.generator.permutation(right).reshape(EXAMPLES, SCORED)
+    for example, row in enumerate(correct):
+        study.add(
+            "predictions",
+            example=example,
+            scored=SCORED,
+            correct=int(row.sum()),
+            nats=_nats(float(row.mean())) * SCORED,
+            predictions=row.tolist(),
+        )
+    study.write("predictions", schemas.PREDICTIONS, path)
+    return float(correct.mean())
+
+
+def _write_run(study: _Study, task: str, mask: str, role: str, seed: int, aim: float) -> None:
+    run = study.folder / "runs" / task / mask / f"seed-{seed}"
+    accuracy = _predictions(study, aim, run / "examples.parquet")
+    nats = _nats(accuracy)
+    for step in range(0, STEPS + 1, 40):
+        for split in ("train", "validation"):
+            rest = np.exp(-step / 70) + study.generator.normal(0, 0.002)
+            study.add(
+                "history",
+                step=step,
+                tokens_seen=step * 64 * 32,
+                split=split,
+                nats=nats + 1.4 * rest,
+                accuracy=float(np.clip(accuracy - 0.5 * rest, 0, 1)),
+                learning_rate=1e-3,
+            )
+    study.write("history", schemas.HISTORY, run / "history.parquet")
+    cell: dict[str, Any] = {"task": task, "mask": mask, "seed": seed}
+    timing = {"train_seconds": 11 + study.generator.random(), "cpu_seconds": 12.0, "peak_memory_bytes": 400_000_000}
+    files.write_json(run / "timing.json", {**cell, **timing, "threads": 1})
+    files.write_json(
+        run / "metrics.json",
+        {
+            **cell,
+            "role": role,
+            "metrics": {"accuracy": accuracy, "nats": nats},
+            "scored": EXAMPLES * SCORED,
+            **_cost(mask),
+        },
+    )
+    with files.replacing(run / "model.safetensors") as temporary:
+        save_file({"embedding.weight": np.zeros((2, 2), dtype=np.float32)}, temporary)

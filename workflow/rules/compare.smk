@@ -1,0 +1,50 @@
+"""All runs into tables; masks against masks over paired seeds, models against their ceilings."""
+
+
+rule gather:
+    input:
+        metrics=every_run(f"{RUN}/metrics.json"),
+        timing=every_run(f"{RUN}/timing.json"),
+        audits=every_cell(AUDIT),
+        references=every_cell(f"{RESULTS}/references/{{task}}/{{mask}}.json"),
+    output:
+        metrics=f"{RESULTS}/metrics.parquet",
+        timing=f"{RESULTS}/timing.parquet",
+        audit=f"{RESULTS}/audit.parquet",
+    log:
+        f"{RESULTS}/logs/gather.log",
+    localrule: True
+    conda:
+        "maskstudy"
+    params:
+        source=source_digest("gather"),
+        settings=study_settings(),
+        results=subpath(output.metrics, parent=True),
+    message:
+        "gather: all runs into metrics.parquet, timing.parquet and audit.parquet"
+    shell:
+        "maskstudy gather --settings {params.settings:q} --results {params.results} > {log} 2>&1"
+
+
+rule compare:
+    input:
+        metrics=f"{RESULTS}/metrics.parquet",
+        audits=every_cell(AUDIT),
+        examples=every_run(f"{RUN}/examples.parquet"),
+        references=every_cell(f"{RESULTS}/references/{{task}}/{{mask}}.parquet"),
+    output:
+        comparisons=f"{RESULTS}/comparisons.parquet",
+        effects=f"{RESULTS}/effects.parquet",
+        gaps=f"{RESULTS}/ceiling_gaps.parquet",
+    log:
+        f"{RESULTS}/logs/compare.log",
+    conda:
+        "maskstudy"
+    params:
+        source=source_digest("compare"),
+        settings=study_settings("comparisons", "statistics", "confirmatory"),
+        results=subpath(output.comparisons, parent=True),
+    message:
+        "compare: masks over paired seeds, models with their ceilings"
+    shell:
+        "maskstudy compare --settings {params.settings:q} --results {params.results} > {log} 2>&1"

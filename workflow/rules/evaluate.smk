@@ -1,0 +1,53 @@
+"""Scores on the test examples: of each trained model, and of what a cell is compared with."""
+
+
+rule evaluate:
+    input:
+        test=f"{DATA}/test.parquet",
+        model=f"{RUN}/model.safetensors",
+        cost=f"{RUN}/cost.json",
+    output:
+        metrics=f"{RUN}/metrics.json",
+        examples=f"{RUN}/examples.parquet",
+    log:
+        f"{RESULTS}/logs/evaluate/{{task}}/{{mask}}/seed-{{seed}}.log",
+    conda:
+        "maskstudy"
+    threads: 1
+    resources:
+        mem_mb=1024,
+    params:
+        source=lambda wildcards: task_source("evaluate", wildcards.task),
+        settings=lambda wildcards: cell_settings(wildcards, "model"),
+        data=subpath(input.test, parent=True),
+        run=subpath(output.metrics, parent=True),
+    message:
+        "evaluate {wildcards.task} under {wildcards.mask}, seed {wildcards.seed}"
+    shell:
+        "maskstudy evaluate --settings {params.settings:q} --seed {wildcards.seed}"
+        " --data {params.data} --run {params.run} > {log} 2>&1"
+
+
+rule reference:
+    input:
+        train=f"{DATA}/train.parquet",
+        test=f"{DATA}/test.parquet",
+    output:
+        metrics=f"{RESULTS}/references/{{task}}/{{mask}}.json",
+        scores=f"{RESULTS}/references/{{task}}/{{mask}}.parquet",
+    log:
+        f"{RESULTS}/logs/reference/{{task}}/{{mask}}.log",
+    conda:
+        "maskstudy"
+    threads: 1
+    resources:
+        mem_mb=2048,
+    params:
+        source=lambda wildcards: task_source("reference", wildcards.task),
+        settings=cell_settings,
+        data=subpath(input.test, parent=True),
+        stem=subpath(output.metrics, strip_suffix=".json"),
+    message:
+        "reference {wildcards.task} under {wildcards.mask}: baseline and ideal observer"
+    shell:
+        "maskstudy reference --settings {params.settings:q} --data {params.data} --out {params.stem} > {log} 2>&1"
