@@ -101,8 +101,8 @@ def backoff_log_probabilities(
     depths = usable.sum(axis=1)
     probabilities = np.empty((len(asked_places), answers))
 
-    # A family of contexts takes its symbols at the same offsets. One entry: how many symbols; the scored places of train
-    # whose context is one of the family, and its number; the same of the queries; and what the shorter contexts say.
+    # A family of contexts takes its symbols at the same offsets. One entry: how many symbols; the scored places of
+    # train whose context is of the family, and its number; the same of the queries; what the shorter contexts say.
     queries = np.arange(len(asked_places))
     uniform = np.full((1, answers), 1 / answers)
     families = [(0, counted, np.zeros_like(counted), queries, np.zeros_like(queries), uniform)]

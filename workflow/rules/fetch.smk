@@ -9,7 +9,7 @@ rule fetch:
     log:
         f"{RESULTS}/logs/fetch.log",
     conda:
-        "maskstudy"
+        "../../environment.yml"
     params:
         source=source_digest("fetch"),
         folder=subpath(output.wheel, parent=True),

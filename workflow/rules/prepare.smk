@@ -10,7 +10,7 @@ rule prepare:
     log:
         f"{RESULTS}/logs/prepare/{{task}}.log",
     conda:
-        "maskstudy"
+        "../../environment.yml"
     params:
         source=lambda wildcards: task_source("prepare", wildcards.task),
         settings=lambda wildcards: json.dumps(study.task_settings(config, wildcards.task)),

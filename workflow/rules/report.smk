@@ -19,7 +19,7 @@ rule paper:
     log:
         f"{RESULTS}/logs/paper.log",
     conda:
-        "maskstudy"
+        "../../environment.yml"
     params:
         source=source_digest("paper", *(f"figures.{name}" for name in config["figures"]), files=("report/paper.typ",)),
         settings=study_settings("confirmatory", "statistics", "figures"),
@@ -37,7 +37,7 @@ rule settings:
         f"{RESULTS}/logs/settings.log",
     localrule: True
     conda:
-        "maskstudy"
+        "../../environment.yml"
     params:
         text=json.dumps(config, indent=1),
     message:
@@ -58,7 +58,7 @@ rule html_report:
         f"{RESULTS}/logs/html_report.log",
     localrule: True
     conda:
-        "maskstudy"
+        "../../environment.yml"
     params:
         snakefile=workflow_file("Snakefile"),
     message:

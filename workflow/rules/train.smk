@@ -14,7 +14,7 @@ rule train:
     log:
         f"{RESULTS}/logs/train/{{task}}/{{mask}}/seed-{{seed}}.log",
     conda:
-        "maskstudy"
+        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=1024,

@@ -1,4 +1,7 @@
-"""`maskstudy figure NAME`: draw one figure from the tables of a results folder."""
+"""`maskstudy figure NAME`: draw one figure from the tables of a results folder.
+
+Writes `figures/NAME.svg`, `figures/NAME.png` and `figures/NAME.csv` (what is drawn, as numbers) beside the tables.
+"""
 
 from maskstudy import figures
 from maskstudy.commands import options
@@ -8,7 +11,7 @@ from maskstudy.files import replacing
 
 
 def main(arguments: list[str]) -> None:
-    """Write `figures/NAME.svg`, `.png` and `.csv` (what is drawn, as numbers) in the results folder.
+    """Draw one figure; where the study declares nothing, the figure says so.
 
     Raises:
         StudyError: no such figure, bad settings, or a table that the figure needs is missing or wrong.

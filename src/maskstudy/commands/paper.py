@@ -1,4 +1,7 @@
-"""`maskstudy paper`: write the tables and the paper from the results and the figures of a folder."""
+"""`maskstudy paper`: write the tables and the paper from the results and the figures of a folder.
+
+Writes `tables/*.csv` and `paper.pdf`. A figure whose CSV has no rows does not apply to the study and is left out.
+"""
 
 from pathlib import Path
 
@@ -12,21 +15,21 @@ from maskstudy.report.tables import TABLES
 
 
 def main(arguments: list[str]) -> None:
-    """Write `tables/*.csv` and `paper.pdf` in the results folder.
+    """Write the tables and the paper, or none of them.
 
     Raises:
         StudyError: bad settings, or a table or figure that the paper needs is missing or wrong.
     """
-    parser = options.parser("paper", __doc__, "cells", "seeds", "confirmatory", "figures")
+    parser = options.parser("paper", __doc__, "cells", "seeds", "confirmatory")
     options.add_path(parser, "results", "the results folder, read and written")
     given = parser.parse_args(arguments)
 
     settings = Settings.of(given.settings)
     results = Results(given.results, settings)
     tables = {name: make(results) for name, make in TABLES.items()}
-    folder = given.results / "figures"
-    drawn = [name for name in settings.figures or figures.names() if _shows_something(folder / f"{name}.csv")]
-    pdf = compile_pdf(collect(settings, tables, drawn), folder)
+    drawings = given.results / "figures"
+    drawn = [name for name in settings.figures or figures.names() if _shows_something(drawings / f"{name}.csv")]
+    pdf = compile_pdf(collect(settings, tables, drawn), drawings)
     for name, table in tables.items():
         with replacing(given.results / "tables" / f"{name}.csv") as temporary:
             table.to_csv(temporary, index=False, lineterminator="\n")
@@ -35,7 +38,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _shows_something(path: Path) -> bool:
-    """Whether the CSV of a figure has rows; one that does not apply to this study has a header alone.
+    """Whether the CSV of a figure has rows below its header.
 
     Raises:
         StudyError: the figure has not been drawn.

@@ -63,15 +63,17 @@ def split_texts(texts: Mapping[str, str]) -> dict[str, list[Document]]:
     documents = whole if len(whole) >= FILES else [block for document in whole for block in _blocks(document, whole)]
     sizes = [len(document.text.encode()) for document in documents]
     chosen: dict[str, list[int]] = {split: [] for split in SHARES}
+    missing = {split: share * sum(sizes) for split, share in SHARES.items()}
     for index in np.random.default_rng(_SEED).permutation(len(documents)).tolist():
-        missing = {split: SHARES[split] * sum(sizes) - sum(sizes[one] for one in chosen[split]) for split in SHARES}
-        chosen[max(missing, key=lambda split: missing[split])].append(index)
+        neediest = max(missing, key=lambda split: missing[split])
+        chosen[neediest].append(index)
+        missing[neediest] -= sizes[index]
     for split, indices in chosen.items():
         size = sum(sizes[index] for index in indices)
         if size < LEAST_BYTES:
             raise StudyError(
                 f"datasets: too little text: {len(texts)} files leave {size} bytes for {split}, at least {LEAST_BYTES} "
-                f"are needed (about {round(LEAST_BYTES / SHARES[split])} in all); add text to `files`"
+                f"are needed (about {round(LEAST_BYTES / min(SHARES.values()))} in all); add text to `files`"
             )
     return {split: [documents[index] for index in sorted(indices)] for split, indices in chosen.items()}
 

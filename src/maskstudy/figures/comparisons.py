@@ -28,6 +28,8 @@ CAPTION = (
 GAINS = {"accuracy": "accuracy gained", "nats": "nats saved"}
 _PAIR = ["task", "mask_a", "mask_b"]
 _ROW = 0.165
+_BAND = "#DDE3EA"
+_BEST: dict[str, Any] = {"marker": "|", "color": style.INK, "markersize": 9, "markeredgewidth": 0.8}
 _MUCH = 10  # how many times the effect at the lower quartile the largest must be for that
 
 
@@ -124,10 +126,6 @@ def draw(data: DataFrame) -> Figure:
         entries.append(("difference of the best possible results", _BEST))
     style.key(sheet, left, height, entries)
     return figure
-
-
-_BAND = "#DDE3EA"
-_BEST: dict[str, Any] = {"marker": "|", "color": style.INK, "markersize": 9, "markeredgewidth": 0.8}
 
 
 def _lines(rows: DataFrame, titles: dict[str, str]) -> list[tuple[Any, int]]:

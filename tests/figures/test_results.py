@@ -1,0 +1,98 @@
+import json
+
+import pytest
+
+from maskstudy.errors import StudyError
+from maskstudy.figures.results import Results, Settings, verdict_words
+from maskstudy.files import read_json
+
+SETTINGS = {"cells": [{"task": "t", "mask": "m", "role": "study"}], "seeds": [0, 1], "confirmatory": True}
+
+
+def test_settings_are_read_with_what_the_config_says_beside_them():
+    given = {"statistics": {"alpha": 0.01, "confidence": 0.9, "resamples": 7}, "figures": ["seeds"], "other": 1}
+    settings = Settings.of(SETTINGS | given)
+    assert (settings.alpha, settings.confidence, settings.resamples, settings.figures) == (0.01, 0.9, 7, ("seeds",))
+    plain = Settings.of(SETTINGS)
+    assert (plain.alpha, plain.confidence, plain.figures, plain.tasks) == (0.05, 0.95, None, ["t"])
+
+
+@pytest.mark.parametrize("empty", ["cells", "seeds"])
+def test_a_study_of_nothing_is_refused(empty):
+    with pytest.raises(StudyError, match="no cells or no seeds"):
+        Settings.of(SETTINGS | {empty: []})
+
+
+def test_tables_are_read_only_when_they_are_needed(tmp_path):
+    results = Results(tmp_path, Settings.of(SETTINGS))
+    with pytest.raises(StudyError, match=r"metrics\.parquet: no such file"):
+        _ = results.metrics
+
+
+def test_rows_are_those_of_the_config_in_its_order(results):
+    cells = [(cell.task, cell.mask) for cell in results.settings.cells]
+    settings = Settings.of(
+        {
+            "cells": [{"task": task, "mask": mask, "role": "study"} for task, mask in reversed(cells[1:])],
+            "seeds": [2, 0],
+            "confirmatory": True,
+        }
+    )
+    part = Results(results.folder, settings)
+    for table in (part.metrics, part.timing, part.audit):
+        assert list(dict.fromkeys(zip(table["task"], table["mask"], strict=True))) == cells[:0:-1]
+    assert set(part.metrics["seed"]) == {0, 2}
+    assert set(part.history["seed"]) == {0, 2}
+    assert not {cells[0][1]} & set(part.comparisons["mask_a"]) - {mask for _, mask in cells[1:]}
+    hmm = part.comparisons[part.comparisons["task"] == "hmm_tagging"]
+    assert "causal" not in set(hmm["mask_a"]) | set(hmm["mask_b"])
+
+
+def test_a_run_that_is_missing_is_named(results):
+    settings = Settings.of(
+        {"cells": [{"task": "masked_byte", "mask": "full", "role": "study"}], "seeds": [0, 77], "confirmatory": True}
+    )
+    with pytest.raises(StudyError, match="no row for masked_byte, full, seed 77"):
+        _ = Results(results.folder, settings).metrics
+
+
+def test_comparisons_keep_their_meaning_when_they_are_turned(results):
+    values = {}
+    for path in results.folder.glob("runs/*/*/*/metrics.json"):
+        run = read_json(path)
+        for metric, value in run["metrics"].items():
+            values.setdefault((run["task"], run["mask"], metric), {})[run["seed"]] = value
+    order = {(cell.task, cell.mask): place for place, cell in enumerate(results.settings.cells)}
+    table = results.comparisons
+    assert len(table) == 2 * (10 + 1)  # pairs of masks, two metrics
+    assert table["declared"].tolist() == sorted(table["declared"], reverse=True)
+    for row in table.itertuples():
+        a, b = (values[row.task, mask, row.metric] for mask in (row.mask_a, row.mask_b))
+        assert row.effect == pytest.approx(sum(a[seed] - b[seed] for seed in a) / len(a))
+        assert row.low <= row.effect <= row.high
+        assert row.declared or order[row.task, row.mask_a] > order[row.task, row.mask_b]
+        if row.verdict in ("a", "b"):
+            assert (row.verdict == "a") == ((row.effect > 0) == (row.metric == "accuracy"))
+
+
+def test_both_turned_verdicts_occur(studies):
+    verdicts = studies("controls and own masks").comparisons
+    assert {"a", "b"} <= set(verdicts.loc[~verdicts["declared"], "verdict"])
+
+
+def test_one_seed_has_no_interval(results):
+    mean, low, high = results.mean_interval([0.25])
+    assert mean == 0.25
+    assert low != low
+    assert high != high
+    mean, low, high = results.mean_interval([0.1, 0.2, 0.4])
+    assert low < mean < high
+
+
+def test_verdicts_in_words():
+    words = [verdict_words(verdict, "full", "causal") for verdict in ("a", "b", "equivalent", "inconclusive")]
+    assert words == ["full better", "causal better", "equivalent", "inconclusive"]
+
+
+def test_settings_survive_the_command_line():
+    assert Settings.of(json.loads(json.dumps(SETTINGS))) == Settings.of(SETTINGS)

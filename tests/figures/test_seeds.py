@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from maskstudy.figures import seeds, style
+from maskstudy.figures.results import Results, Settings
+
+
+def test_every_run_is_there_with_the_mean_of_its_cell(results):
+    data = seeds.data(results)
+    assert len(data) == 2 * len(results.settings.cells) * len(results.settings.seeds)
+    np.testing.assert_array_equal(data["value"], results.metrics["value"])
+    for _, runs in data.groupby(["task", "mask", "metric"]):
+        assert runs["mean"].iloc[0] == pytest.approx(runs["value"].mean())
+
+
+def test_the_difference_is_that_of_paired_seeds_from_the_causal_mask(results):
+    data = seeds.data(results)
+    assert set(data["reference"]) == {"causal"}
+    for (task, mask, metric), runs in data.groupby(["task", "mask", "metric"]):
+        if mask == "causal":
+            assert runs["difference"].isna().all()
+            continue
+        causal = data[(data["task"] == task) & (data["mask"] == "causal") & (data["metric"] == metric)]
+        paired = runs.set_index("seed")["value"] - causal.set_index("seed")["value"]
+        row = runs.iloc[0]
+        assert row["difference"] == pytest.approx(paired.mean())
+        assert row["low"] <= row["difference"] <= row["high"]
+        declared = {("hmm_tagging", "accuracy"), ("masked_byte", "nats")}
+        assert row["declared"] == (mask == "full" and (task, metric) in declared)
+
+
+def test_without_a_causal_mask_the_first_is_the_reference(results):
+    cells = [vars(cell) for cell in results.settings.cells if cell.mask != "causal" and cell.task == "hmm_tagging"]
+    part = Results(results.folder, Settings.of({"cells": cells, "seeds": [0, 1, 2, 3], "confirmatory": True}))
+    data = seeds.data(part)
+    assert set(data["reference"]) == {"lookahead-1"}
+    full = data[(data["mask"] == "full") & (data["metric"] == "accuracy")].iloc[0]
+    other = data[(data["mask"] == "lookahead-1") & (data["metric"] == "accuracy")].iloc[0]
+    assert full["difference"] == pytest.approx(full["mean"] - other["mean"])
+
+
+def test_seeds_are_points_and_pairs_are_lines(results):
+    data = seeds.data(results)
+    figure = seeds.draw(data)
+    panels = [axes for axes in figure.axes if axes.axison]
+    assert len(panels) == 2 * 2 * 2  # tasks, metrics, values and differences
+    points = [
+        value
+        for axes in panels
+        for line in axes.lines
+        if line.get_marker() == "o" and line.get_markersize() == seeds._SEED["markersize"]
+        for value in line.get_xdata()
+    ]
+    assert sorted(points) == sorted(data["value"])
+    pairs = [line for axes in panels for line in axes.lines if line.get_color() == style.CONTROL]
+    assert len(pairs) == 2 * 2 * len(results.settings.seeds)
+    of_hmm = [line.get_xdata() for line in pairs if len(line.get_xdata()) == 5]
+    causal_to_full = data[(data["task"] == "hmm_tagging") & (data["metric"] == "accuracy") & (data["seed"] == 1)]
+    assert any(np.allclose(values, causal_to_full["value"]) for values in of_hmm)
+
+
+def test_controls_are_compared_with_nothing(studies):
+    data = seeds.data(studies("controls and own masks"))
+    assert data.loc[data["role"] == "control", "difference"].isna().all()
+    assert "full (control)" in [text.get_text() for text in seeds.draw(data).axes[0].texts]

@@ -1,0 +1,343 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_study import MASK_NAMES, random_masks, random_model, reached
+
+from maskstudy.errors import StudyError
+from maskstudy.masks import access, both, causal, full, layer_masks, matrix, present, same_document
+from maskstudy.model import Transformer, parameter_count, rotary_turns, rotate
+from maskstudy.shape import POSITIONS, ModelShape
+
+LENGTH, VOCABULARY, LAYERS = 6, 20, 3
+quick = settings(deadline=None, max_examples=25)
+
+
+def shape(**changes):
+    sizes = {"vocabulary": VOCABULARY, "answers": 4, "length": LENGTH, "width": 8, "layers": LAYERS, "heads": 2}
+    return ModelShape(**(sizes | changes))
+
+
+def drawn_tokens(batch, length, seed=0):
+    """No token twice in a row of the batch."""
+    generator = np.random.default_rng(seed)
+    return torch.from_numpy(np.stack([generator.permutation(VOCABULARY)[:length] for _ in range(batch)]))
+
+
+def changed(tokens, position):
+    """The same tokens but for the one at `position`, which stands nowhere else."""
+    other = tokens.clone()
+    other[:, position] = torch.tensor([(set(range(VOCABULARY)) - set(row.tolist())).pop() for row in tokens])
+    return other
+
+
+def gradient_to_token(model, tokens, masks, position, source):
+    """Of the answer at `position`, with respect to the embedding of the (unique) token at `source`."""
+    output = model(tokens, masks)[:, position].sum()
+    return torch.autograd.grad(output, model.embedding.weight)[0][tokens[0, source]]
+
+
+# --- who influences whom ----------------------------------------------------------------------------------------------
+
+
+@quick
+@given(st.sampled_from(POSITIONS), st.integers(1, 4), st.integers(0, 2**31), st.sampled_from([0.1, 0.25, 0.6]))
+def test_a_token_influences_exactly_the_positions_whose_access_holds_it(positions, layers, seed, share):
+    model = random_model(shape(positions=positions, layers=layers), seed)
+    masks = random_masks(layers, LENGTH, seed, share)
+    tokens = drawn_tokens(1, LENGTH, seed)
+    seen = access(masks)
+    np.testing.assert_array_equal(seen.numpy(), reached(masks))
+    output = model(tokens, masks)
+    for source in range(LENGTH):
+        moved = (model(changed(tokens, source), masks) != output).any(-1)[0]
+        assert moved.tolist() == seen[:, source].tolist()
+        for position in range(LENGTH):
+            gradient = gradient_to_token(model, tokens, masks, position, source)
+            assert bool((gradient != 0).any()) == bool(seen[position, source])
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_under_causal_a_token_changes_nothing_before_it(positions):
+    model = random_model(shape(positions=positions))
+    masks, tokens = layer_masks("causal", LAYERS, LENGTH), drawn_tokens(4, LENGTH)
+    output = model(tokens, masks)
+    for source in range(LENGTH):
+        other = model(changed(tokens, source), masks)
+        assert torch.equal(output[:, :source], other[:, :source])
+        assert (output[:, source:] != other[:, source:]).any(-1).all()
+        for position in range(LENGTH):
+            gradient = gradient_to_token(model, tokens[:1], masks, position, source)
+            assert (gradient != 0).any() if position >= source else (gradient == 0).all()
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_under_full_every_token_reaches_every_position(positions):
+    model = random_model(shape(positions=positions))
+    masks, tokens = layer_masks("full", LAYERS, LENGTH), drawn_tokens(4, LENGTH)
+    for source in range(LENGTH):
+        assert (model(changed(tokens, source), masks) != model(tokens, masks)).any(-1).all()
+
+
+@pytest.mark.parametrize("future", [1, 2, 4])
+def test_lookahead_k_reaches_k_tokens_ahead_and_no_further(future):
+    model = random_model(shape())
+    masks, tokens = layer_masks(f"lookahead-{future}", LAYERS, LENGTH), drawn_tokens(1, LENGTH)
+    for source in range(LENGTH):
+        moved = (model(changed(tokens, source), masks) != model(tokens, masks)).any(-1)[0]
+        assert moved.tolist() == [source <= position + future for position in range(LENGTH)]
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_a_shorter_input_is_the_beginning_of_a_longer_one_under_causal(positions):
+    model, tokens = random_model(shape(positions=positions)), drawn_tokens(2, LENGTH)
+    whole = model(tokens, layer_masks("causal", LAYERS, LENGTH))
+    for length in range(1, LENGTH):
+        beginning = model(tokens[:, :length], layer_masks("causal", LAYERS, length))
+        torch.testing.assert_close(beginning, whole[:, :length], rtol=0, atol=1e-10)
+
+
+def test_packed_documents_do_not_see_each_other():
+    model, tokens = random_model(shape()), drawn_tokens(1, LENGTH)
+    documents = torch.tensor([[0, 0, 0, 1, 1, 1]])
+    for predicate in (causal, full):
+        masks = [matrix(both(predicate, same_document(documents)), LENGTH)] * LAYERS
+        other = tokens.clone()
+        other[:, :3] = changed(tokens, 0)[:, 0]
+        assert torch.equal(model(tokens, masks)[:, 3:], model(other, masks)[:, 3:])
+        assert not torch.equal(model(tokens, masks)[:, :3], model(other, masks)[:, :3])
+
+
+def test_a_new_model_ignores_its_neighbours_and_says_nothing():
+    torch.manual_seed(0)
+    model = Transformer(shape())
+    tokens = drawn_tokens(2, LENGTH)
+    streams = model.streams(tokens, layer_masks("full", LAYERS, LENGTH))
+    assert len(streams) == LAYERS + 1
+    for stream in streams[1:]:
+        assert torch.equal(stream, streams[0])
+    assert (model(tokens, layer_masks("full", LAYERS, LENGTH)) == 0).all()
+
+
+# --- padding ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("name", MASK_NAMES)
+def test_padding_on_the_right_has_no_effect(name, positions):
+    model, tokens = random_model(shape(positions=positions)), drawn_tokens(3, LENGTH)
+    lengths, conditions = torch.tensor([6, 4, 1]), torch.tensor([3, 2, 0])
+    masks = layer_masks(name, LAYERS, LENGTH, lengths=lengths, condition_lengths=conditions)
+    output = model(tokens, masks)
+    padding = torch.arange(LENGTH) >= lengths[:, None]
+    other = model(torch.where(padding, (tokens + 7) % VOCABULARY, tokens), masks)
+    assert torch.equal(output[~padding], other[~padding])
+    for row, (length, condition) in enumerate(zip(lengths.tolist(), conditions.tolist(), strict=True)):
+        alone = model(
+            tokens[row : row + 1, :length],
+            layer_masks(name, LAYERS, length, condition_lengths=torch.tensor([condition])),
+        )
+        torch.testing.assert_close(output[row, :length], alone[0], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("predicate", [causal, full])
+def test_padding_on_the_left_has_no_effect(predicate, positions):
+    model, tokens = random_model(shape(positions=positions)), drawn_tokens(2, LENGTH)
+    real_keys = torch.arange(LENGTH) >= torch.tensor([[2], [5]])
+    masks = [matrix(both(predicate, present(real_keys)), LENGTH)] * LAYERS
+    output = model(tokens, masks)
+    assert output.isfinite().all()
+    other = model(torch.where(real_keys, tokens, (tokens + 7) % VOCABULARY), masks)
+    assert torch.equal(output[real_keys], other[real_keys])
+    if positions != "learned":  # nothing depends on where the tokens stand, only on how far from each other
+        alone = model(tokens[:1, 2:], [matrix(predicate, LENGTH - 2)] * LAYERS)
+        torch.testing.assert_close(output[:1, 2:], alone, rtol=0, atol=1e-10)
+
+
+# --- positions --------------------------------------------------------------------------------------------------------
+
+
+def test_rotary_scores_depend_on_the_distance_alone():
+    generator = torch.Generator().manual_seed(0)
+    query, key = torch.randn(2, 8, generator=generator, dtype=torch.float64)
+    turns = rotary_turns(9, 8)[:, None]
+    queries, keys = (rotate(vector.expand(1, 9, 1, 8).contiguous(), turns)[0, :, 0] for vector in (query, key))
+    scores = queries @ keys.T  # positions of the query, positions of the key
+    for distance in range(-8, 9):
+        diagonal = scores.diagonal(distance)
+        torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal), rtol=0, atol=1e-12)
+    assert len({round(value, 9) for value in torch.cat([scores[0], scores[1:, 0]]).tolist()}) == 17
+    torch.testing.assert_close(queries.norm(dim=-1), query.norm().expand(9))
+    torch.testing.assert_close(queries[0], query)
+
+
+def test_rotary_turns_are_the_angles_of_the_paper():
+    # Su et al. 2021, eq. 34: neighbours (x₁, x₂) become (x₁ cos mθ − x₂ sin mθ, x₂ cos mθ + x₁ sin mθ).
+    vectors = torch.randn(1, 5, 1, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    turned = rotate(vectors, rotary_turns(5, 6)[:, None])
+    for position in range(5):
+        for pair in range(3):
+            angle = position * 10000 ** (-2 * pair / 6)
+            first, second = vectors[0, position, 0, 2 * pair : 2 * pair + 2].tolist()
+            assert turned[0, position, 0, 2 * pair].item() == pytest.approx(
+                first * math.cos(angle) - second * math.sin(angle)
+            )
+            assert turned[0, position, 0, 2 * pair + 1].item() == pytest.approx(
+                second * math.cos(angle) + first * math.sin(angle)
+            )
+
+
+@pytest.mark.parametrize(
+    ("positions", "name", "equivariant"),
+    [
+        ("none", "full", True),
+        ("none", "causal", False),
+        ("learned", "full", False),
+        ("rotary", "full", False),
+    ],
+)
+def test_only_without_positions_and_without_order_in_the_mask_is_the_input_a_bag(positions, name, equivariant):
+    model, tokens = random_model(shape(positions=positions)), drawn_tokens(2, LENGTH)
+    masks = layer_masks(name, LAYERS, LENGTH)
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    shuffled, moved = model(tokens[:, order], masks), model(tokens, masks)[:, order]
+    assert torch.allclose(shuffled, moved, rtol=0, atol=1e-10) == equivariant
+
+
+# --- logits and weights -----------------------------------------------------------------------------------------------
+
+
+@quick
+@given(st.integers(0, 2**31), st.integers(1, 4))
+def test_logits_at_scored_positions_are_the_same_as_everywhere(seed, batch):
+    model, tokens = random_model(shape()), drawn_tokens(batch, LENGTH, seed)
+    scored = torch.rand(batch, LENGTH, generator=torch.Generator().manual_seed(seed)) < 0.4
+    masks = layer_masks("causal", LAYERS, LENGTH)
+    picked = model(tokens, masks, scored)
+    assert picked.shape == (int(scored.sum()), 4)
+    torch.testing.assert_close(picked, model(tokens, masks)[scored], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("name", MASK_NAMES)
+def test_attention_weights_are_those_that_the_fused_form_uses(name, positions):
+    model, tokens = random_model(shape(positions=positions)), drawn_tokens(2, LENGTH)
+    masks = layer_masks(name, LAYERS, LENGTH, lengths=torch.tensor([6, 4]), condition_lengths=torch.tensor([3, 1]))
+    streams = model.streams(tokens, masks)
+    rotation = model.rotation(LENGTH, streams[0])
+    all_weights = model.attention_weights(tokens, masks)
+    assert len(all_weights) == LAYERS
+    for block, stream, mask, weights in zip(model.blocks, streams[:-1], masks, all_weights, strict=True):
+        assert weights.shape == (2, 2, LENGTH, LENGTH)
+        assert (weights[~mask.expand_as(weights)] == 0).all()
+        assert (weights[mask.expand_as(weights)] > 0).all()
+        torch.testing.assert_close(weights.sum(-1), torch.ones(2, 2, LENGTH, dtype=torch.float64))
+        normed = block.attention_norm(stream)
+        values = block.attention.queries_keys_values(normed, rotation)[2]
+        mixed = block.attention.project_out((weights @ values).transpose(1, 2).flatten(2))
+        torch.testing.assert_close(mixed, block.attention(normed, mask, rotation), rtol=0, atol=1e-10)
+
+
+def test_heads_are_separate_slices_of_the_width():
+    model, tokens = random_model(shape(layers=1)), drawn_tokens(1, LENGTH)
+    masks = layer_masks("full", 1, LENGTH)
+    before = model.attention_weights(tokens, masks)[0]
+    with torch.no_grad():
+        model.blocks[0].attention.project_in.weight[:4] *= -1  # the queries of the first head
+    after = model.attention_weights(tokens, masks)[0]
+    assert not torch.allclose(before[:, 0], after[:, 0])
+    assert torch.equal(before[:, 1], after[:, 1])
+
+
+# --- dropout ----------------------------------------------------------------------------------------------------------
+
+
+def test_two_passes_in_evaluation_are_identical():
+    model, tokens = random_model(shape(dropout=0.5)), drawn_tokens(2, LENGTH)
+    masks = layer_masks("causal", LAYERS, LENGTH)
+    without = random_model(shape(dropout=0.0))
+    assert torch.equal(model(tokens, masks), model(tokens, masks))
+    assert torch.equal(model(tokens, masks), without(tokens, masks))
+    model.train()
+    assert not torch.equal(model(tokens, masks), model(tokens, masks))
+    without.train()
+    assert torch.equal(without(tokens, masks), without(tokens, masks))
+
+
+def test_causal_under_dropout():
+    model, tokens = random_model(shape(dropout=0.3)), drawn_tokens(2, LENGTH)
+    model.train()
+    masks = layer_masks("causal", LAYERS, LENGTH)
+    for source in range(LENGTH):
+        torch.manual_seed(1)
+        output = model(tokens, masks)
+        torch.manual_seed(1)
+        other = model(changed(tokens, source), masks)
+        assert torch.equal(output[:, :source], other[:, :source])
+
+
+@pytest.mark.parametrize("dropped", ["attention", "dropout"])
+def test_dropout_falls_on_attention_weights_and_on_what_a_block_adds(dropped):
+    model, tokens = random_model(shape(dropout=0.5)), drawn_tokens(2, LENGTH)
+    for block in model.blocks:
+        getattr(block, dropped).train()
+    assert not torch.equal(model(tokens, layer_masks("full", LAYERS, LENGTH)), model.eval()(tokens, layer_masks("full", LAYERS, LENGTH)))
+
+
+# --- weights and refusals ---------------------------------------------------------------------------------------------
+
+
+@quick
+@given(
+    st.integers(1, 9), st.integers(1, 9), st.integers(1, 9), st.integers(1, 4), st.integers(1, 3), st.sampled_from(POSITIONS)
+)
+def test_number_of_parameters(vocabulary, answers, length, layers, heads, positions):
+    width = 4 * heads
+    model = Transformer(ModelShape(vocabulary, answers, length, width, layers, heads, positions))
+    norms, matrices = 2 * width, (3 + 1 + 4 + 4) * width * width
+    embeddings = vocabulary * width + (length * width if positions == "learned" else 0)
+    assert parameter_count(model) == embeddings + layers * (norms + matrices) + width + width * answers
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_initial_weights_depend_on_seed_and_shape_alone(positions):
+    def weights(seed):
+        torch.manual_seed(seed)
+        return Transformer(shape(positions=positions)).state_dict()
+
+    first, again, other = weights(0), weights(0), weights(1)
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not torch.equal(first["embedding.weight"], other["embedding.weight"])
+
+
+def test_the_spread_of_the_initial_weights():
+    torch.manual_seed(0)
+    model = Transformer(shape(width=64, vocabulary=500, length=500, heads=4))
+    spread = {name: parameter.std().item() for name, parameter in model.named_parameters()}
+    assert spread["embedding.weight"] == pytest.approx(1, rel=0.05)
+    assert spread["position"] == pytest.approx(0.5, rel=0.05)
+    for name in ("attention.project_in", "expand"):
+        assert spread[f"blocks.1.{name}.weight"] == pytest.approx(1 / 8, rel=0.05)
+    for name in ("blocks.0.attention.project_out", "blocks.2.contract", "answer"):
+        assert spread[f"{name}.weight"] == 0
+
+
+def test_too_many_tokens_and_another_number_of_masks_are_refused():
+    model = random_model(shape())
+    with pytest.raises(StudyError, match="7 tokens, but it was built for at most 6"):
+        model(drawn_tokens(1, LENGTH + 1), layer_masks("causal", LAYERS, LENGTH + 1))
+    with pytest.raises(StudyError, match="2 masks for 3 layers; give one a layer"):
+        model(drawn_tokens(1, LENGTH), layer_masks("causal", LAYERS - 1, LENGTH))
+
+
+def test_a_mask_that_is_not_boolean_is_refused_by_both_passes():
+    model, tokens = random_model(shape()), drawn_tokens(1, LENGTH)
+    numbers = [mask.double() for mask in layer_masks("causal", LAYERS, LENGTH)]
+    with pytest.raises(TypeError, match="boolean"):
+        model(tokens, numbers)
+    with pytest.raises(TypeError, match="boolean"):
+        model.attention_weights(tokens, numbers)
