@@ -26,3 +26,7 @@ rule all:
     default_target: True
     input:
         rules.report.input,
+        every_run(f"{RUN}/model.safetensors"),  # a run that was lost is made again, even where its tables are there
+        every_run(f"{RUN}/history.parquet"),
+        every_run(f"{RUN}/metrics.json"),
+        every_run(f"{RUN}/examples.parquet"),

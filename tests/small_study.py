@@ -1,4 +1,4 @@
-"""A study small enough for tests: examples by hand, a next-token task, and a tiny `hmm_tagging` that every verb can run."""
+"""A study small enough for tests: examples by hand, a next-token task, a tiny `hmm_tagging` that every verb can run."""
 
 import json
 from collections.abc import Callable
@@ -85,8 +85,8 @@ def next_token(tokens: Any, lengths: Any = None, group: str = "group") -> Exampl
 class RandomTokens:
     """Independent uniform tokens, new in every batch; `answer` makes the targets of `[examples, length]` tokens.
 
-    Nobody can say more about the next token than that it is one of `vocabulary`: its loss cannot go below ln(vocabulary)
-    unless it is seen.
+    Nobody can say more of the next token than that it is one of `vocabulary`: unless it is seen, its loss cannot go
+    below ln(vocabulary).
     """
 
     dataset: ClassVar[str | None] = None

@@ -6,11 +6,11 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_study import MASK_NAMES
 from torch import nn
 
 from maskstudy.attention import additive_mask, fused_attention, textbook_attention
 from maskstudy.masks import both, causal, layer_masks, matrix, present
+from small_study import MASK_NAMES
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 quick = settings(deadline=None, max_examples=40)
@@ -122,7 +122,10 @@ def test_decoding_one_token_against_a_cache_is_the_last_row_of_the_whole_pass(fo
     whole = form(queries, keys, values, matrix(causal, 5))
     for step in range(5):
         one = form(
-            queries[:, :, step : step + 1], keys[:, :, : step + 1], values[:, :, : step + 1], matrix(causal, 1, step + 1)
+            queries[:, :, step : step + 1],
+            keys[:, :, : step + 1],
+            values[:, :, : step + 1],
+            matrix(causal, 1, step + 1),
         )
         torch.testing.assert_close(one[:, :, 0], whole[:, :, step], rtol=0, atol=1e-12)
 
@@ -176,6 +179,24 @@ def test_the_output_of_an_empty_row_may_be_thrown_away(form):
     for gradient in torch.autograd.grad(output[:, :, 1:].square().sum(), inputs):
         assert gradient.isfinite().all()
         assert gradient.abs().sum() > 0
+
+
+def test_the_kernel_is_never_given_a_row_without_a_key(monkeypatch):
+    """What a kernel makes of such a row differs between backends; and `is_causal` is not for it to decide."""
+    given, kernel = [], F.scaled_dot_product_attention
+
+    def watched(*inputs, **options):
+        given.append(options)
+        return kernel(*inputs, **options)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", watched)
+    mask = random_mask(4, 4, seed=0, share=0.3)
+    assert not mask.any(-1).all()
+    fused_attention(*vectors(4, 4), mask)
+    (options,) = given
+    assert options["attn_mask"].any(-1).all()
+    assert torch.equal(options["attn_mask"] & mask.any(-1, keepdim=True), mask)
+    assert not options.get("is_causal", False)
 
 
 # --- weights ----------------------------------------------------------------------------------------------------------

@@ -78,9 +78,9 @@ class TestCompare:
             ("tagging", "nats", "full", "causal"),
             ("tagging", "accuracy", "causal", "full"),
             ("tagging", "accuracy", "lookahead-1", "full"),
-            ("tagging", "accuracy", "causal", "lookahead-1"),
-            ("tagging", "nats", "causal", "lookahead-1"),
-            ("tagging", "nats", "lookahead-1", "full"),
+            ("tagging", "accuracy", "lookahead-1", "causal"),
+            ("tagging", "nats", "lookahead-1", "causal"),
+            ("tagging", "nats", "full", "lookahead-1"),
         ]
         assert table["declared"].tolist() == [True] * 3 + [False] * 3
 
@@ -137,8 +137,8 @@ class TestCompare:
         assert verdicts["tagging", "nats", "full", "causal"] == "a"  # lower nats are better
         assert verdicts["tagging", "accuracy", "causal", "full"] == "b"
         assert verdicts["tagging", "accuracy", "lookahead-1", "full"] == "equivalent"
-        assert verdicts["tagging", "nats", "causal", "lookahead-1"] == "b"  # exploratory, by its plain p
-        assert verdicts["tagging", "nats", "lookahead-1", "full"] == "inconclusive"  # never equivalent without a margin
+        assert verdicts["tagging", "nats", "lookahead-1", "causal"] == "a"  # exploratory, by its plain p
+        assert verdicts["tagging", "nats", "full", "lookahead-1"] == "inconclusive"  # never equivalent without a margin
 
     def test_a_declared_verdict_stands_on_the_corrected_p(self):
         """Five seeds all on one side give .0625 alone; eight give .0078, but not out of a family of seven."""

@@ -8,7 +8,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_study import MASK_NAMES, random_masks, reached
 from torch import nn
 
 from maskstudy import masks
@@ -30,6 +29,7 @@ from maskstudy.masks import (
     real,
     same_document,
 )
+from small_study import MASK_NAMES, random_masks, reached
 
 SCHEMA = Path(__file__).parents[1] / "workflow/schemas/config.schema.json"
 SIZES = st.tuples(st.integers(1, 6), st.integers(0, 4))  # queries, further keys before them
@@ -283,9 +283,7 @@ def test_every_mask_joins_condition_and_padding_in_every_layer(name, layers, len
         expected = batch_by_loop(
             length,
             length,
-            lambda n, query, key, layer=layer: (
-                study_mask(name, layer, query, key, conditions[n]) and key < lengths[n]
-            ),
+            lambda n, query, key, layer=layer: study_mask(name, layer, query, key, conditions[n]) and key < lengths[n],
             2,
         )
         assert mask.expand(2, 1, length, length).tolist() == expected
@@ -336,7 +334,9 @@ NAMES = st.one_of(
     st.sampled_from(sorted(MASKS)),
     st.from_regex(r"(causal|full|prefix|lookahead)(-[0-9]{0,3})?\s?", fullmatch=True),
     st.text(max_size=12),
-    st.sampled_from(["lookahead-0", "lookahead-01", "lookahead--1", "lookahead-٣", "lookahead-1٣", "causal\n", " full", ""]),
+    st.sampled_from(
+        ["lookahead-0", "lookahead-01", "lookahead--1", "lookahead-٣", "lookahead-1٣", "causal\n", " full", ""]
+    ),
 )
 
 

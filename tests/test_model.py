@@ -5,12 +5,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_study import MASK_NAMES, random_masks, random_model, reached
 
 from maskstudy.errors import StudyError
 from maskstudy.masks import access, both, causal, full, layer_masks, matrix, present, same_document
 from maskstudy.model import Transformer, parameter_count, rotary_turns, rotate
 from maskstudy.shape import POSITIONS, ModelShape
+from small_study import MASK_NAMES, random_masks, random_model, reached
 
 LENGTH, VOCABULARY, LAYERS = 6, 20, 3
 quick = settings(deadline=None, max_examples=25)
@@ -285,7 +285,9 @@ def test_dropout_falls_on_attention_weights_and_on_what_a_block_adds(dropped):
     model, tokens = random_model(shape(dropout=0.5)), drawn_tokens(2, LENGTH)
     for block in model.blocks:
         getattr(block, dropped).train()
-    assert not torch.equal(model(tokens, layer_masks("full", LAYERS, LENGTH)), model.eval()(tokens, layer_masks("full", LAYERS, LENGTH)))
+    assert not torch.equal(
+        model(tokens, layer_masks("full", LAYERS, LENGTH)), model.eval()(tokens, layer_masks("full", LAYERS, LENGTH))
+    )
 
 
 # --- weights and refusals ---------------------------------------------------------------------------------------------
@@ -293,7 +295,12 @@ def test_dropout_falls_on_attention_weights_and_on_what_a_block_adds(dropped):
 
 @quick
 @given(
-    st.integers(1, 9), st.integers(1, 9), st.integers(1, 9), st.integers(1, 4), st.integers(1, 3), st.sampled_from(POSITIONS)
+    st.integers(1, 9),
+    st.integers(1, 9),
+    st.integers(1, 9),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.sampled_from(POSITIONS),
 )
 def test_number_of_parameters(vocabulary, answers, length, layers, heads, positions):
     width = 4 * heads

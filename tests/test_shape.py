@@ -55,7 +55,11 @@ def test_the_shape_for_a_task_takes_what_goes_in_and_out_from_the_task():
 
 @settings(deadline=None, max_examples=20)
 @given(
-    st.integers(1, 3), st.integers(1, 7), st.integers(1, 3), st.sampled_from([(4, 1), (8, 2), (12, 3)]), st.integers(0, 9)
+    st.integers(1, 3),
+    st.integers(1, 7),
+    st.integers(1, 3),
+    st.sampled_from([(4, 1), (8, 2), (12, 3)]),
+    st.integers(0, 9),
 )
 def test_flops_are_those_that_torch_counts(batch, length, layers, width_and_heads, seed):
     width, heads = width_and_heads

@@ -302,14 +302,14 @@ def _values_by_cell(metrics: pd.DataFrame) -> dict[tuple[str, str, str], NDArray
 
 
 def _all_pairs(values: Mapping[tuple[str, str, str], Any]) -> list[tuple[str, str, str, str]]:
-    """(task, metric, mask, another mask) of every two cells of a task, in the order of the cells."""
+    """(task, metric, mask a, mask b) of every two cells of a task; mask a is the later one, as in `full − causal`."""
     masks: dict[tuple[str, str], list[str]] = {}
     for task, mask, metric in values:
         masks.setdefault((task, metric), []).append(mask)
     return [
-        (task, metric, mask_a, mask_b)
+        (task, metric, later, earlier)
         for (task, metric), known in masks.items()
-        for mask_a, mask_b in itertools.combinations(known, 2)
+        for earlier, later in itertools.combinations(known, 2)
     ]
 
 

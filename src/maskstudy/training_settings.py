@@ -40,6 +40,9 @@ class TrainingSettings:
         for name in ("learning_rate", "adamw_learning_rate"):
             if not getattr(self, name) > 0:
                 raise StudyError(f"training: {name} {getattr(self, name)} is out of range; allowed: above 0")
+        for name in ("weight_decay", "warmup"):
+            if not getattr(self, name) >= 0:
+                raise StudyError(f"training: {name} {getattr(self, name)} is out of range; allowed: 0 or more")
         if not 0 <= self.decay <= 1:
             raise StudyError(f"training: decay {self.decay} is out of range; allowed: 0 to 1, a share of the steps")
 

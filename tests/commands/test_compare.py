@@ -106,10 +106,19 @@ def test_writes_the_declared_comparison_and_the_exploratory_ones(results):
     assert declared["p_holm"] == declared["p"] == declared["smallest_p"]
     assert not declared["equal_access"]
     assert declared["verdict"] == "a"
-    assert (exploratory["mask_a"], exploratory["mask_b"], exploratory["metric"]) == ("causal", "full", "nats")
+    assert (exploratory["mask_a"], exploratory["mask_b"], exploratory["metric"]) == ("full", "causal", "nats")
     assert not exploratory["declared"]
     assert exploratory["p_holm"] is exploratory["margin"] is exploratory["p_equivalence"] is None
-    assert exploratory["verdict"] == "b"
+    assert exploratory["verdict"] == "a"
+
+
+def test_writes_effect_sizes_in_the_order_of_the_comparisons(results):
+    run(results)
+    effects = files.read_table(results / "effects.parquet", schemas.EFFECTS).to_pylist()
+    pair = ("task", "metric", "mask_a", "mask_b")
+    assert [[row[name] for name in pair] for row in effects] == [[row[name] for name in pair] for row in comparisons(results)]
+    assert effects[0]["low"] <= 0.2 <= effects[0]["high"]
+    assert effects[0]["superiority"] == 1
 
 
 def test_equal_access_is_read_from_the_audits(results):

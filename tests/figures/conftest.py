@@ -1,22 +1,25 @@
 import pytest
+
 from fake_results import LOOKAHEADS, FakeTask, write
 from maskstudy.figures.results import Results, Settings
 
 LONG = "a_task_with_a_really_long_name_of_its_own"
 STUDIES = {
-    "two tasks": dict(seeds=4),
-    "two seeds, one task": dict(tasks={"masked_byte": FakeTask()}, seeds=2, confirmatory=False),
-    "one mask": dict(tasks={LONG: FakeTask(masks=("causal",))}, seeds=3, confirmatory=False),
-    "controls and own masks": dict(
-        tasks={
+    "two tasks": {"seeds": 4},
+    "two seeds, one task": {"tasks": {"masked_byte": FakeTask()}, "seeds": 2, "confirmatory": False},
+    "one mask": {"tasks": {LONG: FakeTask(masks=("causal",))}, "seeds": 3, "confirmatory": False},
+    "controls and own masks": {
+        "tasks": {
             "next_byte": FakeTask(masks=("causal",), controls=("full",)),
             LONG: FakeTask(masks=("causal", "prefix", "encoder-decoder", "window-3", "sink-2")),
-            "tagging": FakeTask(masks=LOOKAHEADS, declared=(("accuracy", "full", "causal", 0.01),)),
-            "recall": FakeTask(ceilings=(0.125, 1.0), declared=(("accuracy", "full", "causal", 0.01),)),
+            "tagging": FakeTask(
+                masks=LOOKAHEADS, best=(0.62, 0.68, 0.69, 0.7, 0.66), declared=(("accuracy", "full", "causal", 0.01),)
+            ),
+            "recall": FakeTask(ceilings=(0.125, 1.0), declared=(("accuracy", "causal", "full", 0.01),)),
         },
-        seeds=6,
-    ),
-    "many tasks": dict(tasks={f"task_number_{number}": FakeTask(masks=LOOKAHEADS) for number in range(8)}, seeds=2),
+        "seeds": 6,
+    },
+    "many tasks": {"tasks": {f"task_number_{number}": FakeTask(masks=LOOKAHEADS) for number in range(8)}, "seeds": 2},
 }
 
 

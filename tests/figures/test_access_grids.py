@@ -33,7 +33,7 @@ def test_squares_are_coloured_where_the_query_sees_the_key(studies):
     results = studies("one mask")
     (axes,) = access_grids.draw(access_grids.data(results)).axes
     squares = [len(collection.get_paths()) for collection in axes.findobj(PatchCollection)]
-    # Causal over 8 positions: 28 pairs not seen, 36 seen; every layer is alike, so one grid for them and one for access.
+    # Causal over 8 positions: 28 pairs not seen, 36 seen. All layers are alike: one grid for them, one for access.
     assert squares == [28, 36, 28, 36]
 
 

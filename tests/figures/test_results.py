@@ -56,7 +56,8 @@ def test_a_run_that_is_missing_is_named(results):
         _ = Results(results.folder, settings).metrics
 
 
-def test_comparisons_keep_their_meaning_when_they_are_turned(results):
+def test_comparisons_keep_their_meaning_when_they_are_turned(studies):
+    results = studies("controls and own masks")
     values = {}
     for path in results.folder.glob("runs/*/*/*/metrics.json"):
         run = read_json(path)
@@ -64,7 +65,7 @@ def test_comparisons_keep_their_meaning_when_they_are_turned(results):
             values.setdefault((run["task"], run["mask"], metric), {})[run["seed"]] = value
     order = {(cell.task, cell.mask): place for place, cell in enumerate(results.settings.cells)}
     table = results.comparisons
-    assert len(table) == 2 * (10 + 1)  # pairs of masks, two metrics
+    assert len(table) == 2 * (10 + 10 + 1)  # pairs of masks, two metrics
     assert table["declared"].tolist() == sorted(table["declared"], reverse=True)
     for row in table.itertuples():
         a, b = (values[row.task, mask, row.metric] for mask in (row.mask_a, row.mask_b))

@@ -13,9 +13,17 @@ def test_every_run_is_there_with_the_mean_of_its_cell(results):
         assert runs["mean"].iloc[0] == pytest.approx(runs["value"].mean())
 
 
-def test_the_difference_is_that_of_paired_seeds_from_the_causal_mask(results):
-    data = seeds.data(results)
+@pytest.mark.parametrize(
+    ("study", "declared"),
+    [
+        ("two tasks", {("hmm_tagging", "accuracy"), ("masked_byte", "nats")}),
+        ("controls and own masks", {("tagging", "accuracy"), ("recall", "accuracy")}),  # recall: causal minus full
+    ],
+)
+def test_the_difference_is_that_of_paired_seeds_from_the_causal_mask(studies, study, declared):
+    data = seeds.data(studies(study))
     assert set(data["reference"]) == {"causal"}
+    data = data[data["role"] == "study"]
     for (task, mask, metric), runs in data.groupby(["task", "mask", "metric"]):
         if mask == "causal":
             assert runs["difference"].isna().all()
@@ -25,7 +33,6 @@ def test_the_difference_is_that_of_paired_seeds_from_the_causal_mask(results):
         row = runs.iloc[0]
         assert row["difference"] == pytest.approx(paired.mean())
         assert row["low"] <= row["difference"] <= row["high"]
-        declared = {("hmm_tagging", "accuracy"), ("masked_byte", "nats")}
         assert row["declared"] == (mask == "full" and (task, metric) in declared)
 
 

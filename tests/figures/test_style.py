@@ -130,7 +130,7 @@ def test_equal_figures_are_saved_as_equal_bytes_without_date_or_maker(tmp_path):
     figure = lines()
     style.save(figure, tmp_path / "a")
     style.save(figure, tmp_path / "b")
-    with mpl.rc_context({"svg.hashsalt": "other", "svg.fonttype": "none", "savefig.dpi": 50, "font.size": 30}):
+    with mpl.rc_context({"svg.hashsalt": "other", "svg.fonttype": "none", "savefig.dpi": 50, "lines.linewidth": 9}):
         style.save(lines(), tmp_path / "c")
     for kind in ("svg", "png"):
         a, b, c = ((tmp_path / f"{name}.{kind}").read_bytes() for name in "abc")

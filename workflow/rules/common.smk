@@ -13,6 +13,7 @@ from maskstudy.data.text import text_files
 from maskstudy.digests import source_digest
 from maskstudy.errors import StudyError
 from maskstudy.files import read_json
+from maskstudy.tasks import question
 
 
 def raw_files(task):
@@ -26,6 +27,7 @@ def raw_files(task):
 try:
     study.check(config, read_json(Path(workflow.basedir, "workflow/schemas/config.schema.json")))
     RAW_FILES = {task: raw_files(task) for task in config["tasks"]}
+    QUESTIONS = {task: question(study.task_settings(config, task)["kind"]) for task in config["tasks"]}
     FIGURE_SOURCE = {name: source_digest("figure", f"figures.{name}") for name in config["figures"]}
 except StudyError as error:
     raise WorkflowError(str(error))
@@ -75,10 +77,10 @@ def cell_settings(wildcards, *parts):
     return json.dumps(settings | {part: available[part] for part in parts})
 
 
-def study_settings(*keys):
-    """All cells and seeds, and the named keys of the config, as JSON."""
+def study_settings(*keys, **more):
+    """All cells and seeds, the named keys of the config, and whatever else is given, as JSON."""
     settings = {"cells": [cell.settings() for cell in CELLS], "seeds": SEEDS}
-    return json.dumps(settings | {key: config[key] for key in keys})
+    return json.dumps(settings | {key: config[key] for key in keys} | more)
 
 
 def workflow_file(name):

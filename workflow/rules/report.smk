@@ -9,9 +9,9 @@ rule paper:
             "timing.parquet",
             "audit.parquet",
             "comparisons.parquet",
+            "effects.parquet",
             "ceiling_gaps.parquet",
         ),
-        examples=every_run(f"{RUN}/examples.parquet"),
         figures=FIGURES,
     output:
         paper=f"{RESULTS}/paper.pdf",
@@ -22,7 +22,7 @@ rule paper:
         "../../environment.yml"
     params:
         source=source_digest("paper", *(f"figures.{name}" for name in config["figures"]), files=("report/paper.typ",)),
-        settings=study_settings("confirmatory", "statistics", "figures"),
+        settings=study_settings("confirmatory", "statistics", "figures", questions=QUESTIONS),
         results=subpath(output.paper, parent=True),
     message:
         "paper: tables and paper.pdf"

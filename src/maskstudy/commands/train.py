@@ -54,7 +54,8 @@ def main(arguments: list[str]) -> None:
     )
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
     with replacing(given.run / "model.safetensors") as temporary:
-        save_file(model.state_dict(), temporary, metadata={"mask": cell["mask"], "task": cell["task"]})
+        # One entry alone: safetensors writes several in an order that differs from run to run.
+        save_file(model.state_dict(), temporary, metadata={"cell": f"{cell['task']}/{cell['mask']}"})
     write_table(given.run / "history.parquet", pa.table(history_columns(history), schema=HISTORY), HISTORY)
     write_json(given.run / "cost.json", {**asdict(cost), "parameters": parameter_count(model)})
     write_json(

@@ -15,7 +15,6 @@ import pyarrow as pa
 from pandas import DataFrame
 
 from maskstudy import schemas, statistics
-from maskstudy.comparisons import CellScores, cell_scores
 from maskstudy.errors import StudyError
 from maskstudy.files import read_json, read_table
 
@@ -130,27 +129,13 @@ class Results:
 
     @cached_property
     def comparisons(self) -> DataFrame:
-        """One row a comparison of two configured cells, declared ones first, else in the order of the config.
+        """One row a comparison of two configured cells, declared ones first, else in the order of the config."""
+        return self._of_pairs(_frame(self.folder / "comparisons.parquet", schemas.COMPARISONS))
 
-        An exploratory pair is turned so that the mask which the config names later comes first (full − causal): all
-        rows then read as declared ones are usually written.
-        """
-        table = _frame(self.folder / "comparisons.parquet", schemas.COMPARISONS)
-        order = {(cell.task, cell.mask): index for index, cell in enumerate(self.settings.cells)}
-        table["place_a"] = _order(order, table["task"], table["mask_a"])
-        table["place_b"] = _order(order, table["task"], table["mask_b"])
-        table = table.dropna(subset=["place_a", "place_b"])
-        turned = ~table["declared"] & (table["place_a"] < table["place_b"])
-        table.loc[turned, ["mask_a", "mask_b", "place_a", "place_b"]] = table.loc[
-            turned, ["mask_b", "mask_a", "place_b", "place_a"]
-        ].to_numpy()
-        table.loc[turned, "effect"] = -table.loc[turned, "effect"]
-        table.loc[turned, ["low", "high"]] = -table.loc[turned, ["high", "low"]].to_numpy()
-        table.loc[turned, "verdict"] = table.loc[turned, "verdict"].replace({"a": "b", "b": "a"})
-        table["exploratory"] = ~table["declared"]
-        table["task_place"] = table["task"].map({task: index for index, task in enumerate(self.settings.tasks)})
-        keys = ["exploratory", "task_place", "place_a", "place_b", "metric"]
-        return table.sort_values(keys, kind="stable")[schemas.COMPARISONS.names].reset_index(drop=True)
+    @cached_property
+    def effects(self) -> DataFrame:
+        """What stands beside each comparison, in no particular order."""
+        return _frame(self.folder / "effects.parquet", schemas.EFFECTS)
 
     @cached_property
     def history(self) -> DataFrame:
@@ -171,12 +156,6 @@ class Results:
         """The audit of each cell as it stands in `audit/{task}/{mask}.json`, with its access grid."""
         return [read_json(self.folder / "audit" / cell.task / f"{cell.mask}.json") for cell in self.settings.cells]
 
-    def scores(self, task: str, mask: str) -> CellScores:
-        """The test scores of a cell's seeds, example by example."""
-        runs = [self.folder / "runs" / task / mask / f"seed-{seed}" for seed in self.settings.seeds]
-        tables = [read_table(run / "examples.parquet", schemas.PREDICTIONS).drop_columns("predictions") for run in runs]
-        return cell_scores(task, mask, [table.to_pandas() for table in tables])
-
     def mean_interval(self, values: Iterable[float]) -> tuple[float, float, float]:
         """Mean over seeds and its bootstrap interval at the study's confidence; a single seed has no interval."""
         seeds = [float(value) for value in values]
@@ -185,6 +164,19 @@ class Results:
             return mean, float("nan"), float("nan")
         interval = statistics.bca_interval(seeds, self.settings.confidence, self.settings.resamples, seed=0)
         return mean, interval.low, interval.high
+
+    def _of_pairs(self, table: DataFrame) -> DataFrame:
+        """The rows whose two cells are configured, declared ones first, else in the order of the config."""
+        order = {(cell.task, cell.mask): index for index, cell in enumerate(self.settings.cells)}
+        tasks = {task: index for index, task in enumerate(self.settings.tasks)}
+        table = table.assign(
+            exploratory=~table["declared"],
+            task_place=table["task"].map(tasks),
+            place_a=_order(order, table["task"], table["mask_a"]),
+            place_b=_order(order, table["task"], table["mask_b"]),
+        ).dropna(subset=["place_a", "place_b"])
+        keys = ["exploratory", "task_place", "place_b", "place_a", "metric"]
+        return table.sort_values(keys, kind="stable")[schemas.COMPARISONS.names].reset_index(drop=True)
 
     def _of_cells(self, table: DataFrame) -> DataFrame:
         """The rows of the configured cells and seeds, in the order of the config."""

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from pandas import DataFrame
 
-from maskstudy.comparisons import effect_sizes
 from maskstudy.figures.results import Results
 from maskstudy.report import statements
 from maskstudy.statistics import HIGHER_IS_BETTER
@@ -49,17 +48,12 @@ def metrics(results: Results) -> DataFrame:
 def comparisons(results: Results) -> DataFrame:
     """One row a comparison: the columns of `comparisons.parquet`, what stands beside an effect, and its sentence.
 
-    The interval over seeds and test examples (`hierarchical_low`, `hierarchical_high`), the probability that the
-    first mask is the better one (`superiority`) and the effect in units of its standard deviation
-    (`standardised_effect`) are computed for the declared comparisons; they are empty elsewhere.
+    Beside: the interval over seeds and test examples (`hierarchical_low`, `hierarchical_high`), the probability that
+    the first mask is the better one (`superiority`), and the effect in units of its standard deviation
+    (`standardised_effect`).
     """
-    table = results.comparisons
-    declared = table[table["declared"]]
-    cells = {(row.task, mask) for row in declared.itertuples() for mask in (row.mask_a, row.mask_b)}
-    settings = {"confidence": results.settings.confidence, "resamples": results.settings.resamples}
-    beside = effect_sizes(declared, {cell: results.scores(*cell) for cell in sorted(cells)}, settings)
-    beside = beside.rename(columns={"low": "hierarchical_low", "high": "hierarchical_high"}).drop(columns="method")
-    merged = table.merge(beside, on=_PAIR, how="left", validate="one_to_one")
+    beside = results.effects.rename(columns={"low": "hierarchical_low", "high": "hierarchical_high"})
+    merged = results.comparisons.merge(beside.drop(columns="method"), on=_PAIR, how="left", validate="one_to_one")
     alpha, confidence = results.settings.alpha, results.settings.confidence
     sentences = [statements.comparison(row, confidence, alpha) for row in merged.to_dict("records")]
     return merged.assign(sentence=sentences)
@@ -68,8 +62,7 @@ def comparisons(results: Results) -> DataFrame:
 def cost(results: Results) -> DataFrame:
     """One row a cell: what its runs were given and what they took; `train_seconds` is the mean over seeds."""
     given = ["parameters", "steps", "tokens_seen", "targets_seen", "train_flops"]
-    runs = results.metrics.drop_duplicates([*_CELL, "seed"])
-    table = runs.groupby(_CELL, sort=False)[given].mean()
+    table = results.metrics.groupby(_CELL, sort=False)[given].mean()
     table[given[:-1]] = table[given[:-1]].round().astype(np.int64)
     seconds = results.timing.groupby(["task", "mask"])[["train_seconds", "cpu_seconds"]].mean()
     memory = results.timing.groupby(["task", "mask"])["peak_memory_bytes"].max()

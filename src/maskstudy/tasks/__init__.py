@@ -15,6 +15,11 @@ def kinds() -> list[str]:
     return sorted(module.name for module in iter_modules(__path__) if module.name != "task")
 
 
+def question(kind: str) -> str:
+    """What a task asks: the first line of its file."""
+    return str(import_module(f"{__name__}.{kind}").__doc__).splitlines()[0]
+
+
 def build(settings: Mapping[str, Any]) -> Task:
     """The task of these settings.
 

@@ -1,0 +1,140 @@
+import pytest
+import torch
+from safetensors import safe_open
+
+from maskstudy import tasks
+from maskstudy.commands import train
+from maskstudy.data.examples import write_examples
+from maskstudy.errors import StudyError
+from maskstudy.files import read_json, read_table, write_json
+from maskstudy.model import Transformer, parameter_count
+from maskstudy.schemas import HISTORY, TIMING
+from maskstudy.shape import build_shape
+from small_study import HMM, MODEL, TRAINING, cell, settings
+
+FILES = ("model.safetensors", "history.parquet", "cost.json", "timing.json")
+PURE = FILES[:-1]  # functions of their inputs: wall time stands in timing.json alone
+
+
+@pytest.fixture(autouse=True)
+def torch_as_before():
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Prepared data whose test split cannot be read, and the audit of a cell that passed."""
+    for split, made in tasks.build(HMM).splits(None).items():
+        write_examples(tmp_path / f"data/{split}.parquet", made)
+    (tmp_path / "data/test.parquet").write_text("whoever opens this file fails")
+    write_json(tmp_path / "audit.json", {**cell(), "leaks": False})
+    return tmp_path
+
+
+def run(folder, run="run", seed=0, mask="causal", role="study", audit=None, **training):
+    if audit is not None:
+        write_json(folder / "audit.json", audit)
+    given = settings(cell=cell(mask, role), task=HMM, model=MODEL, training=TRAINING | training)
+    paths = {"data": folder / "data", "audit": folder / "audit.json", "run": folder / run}
+    train.main(
+        [*given, "--seed", str(seed), *(part for name, path in paths.items() for part in (f"--{name}", str(path)))]
+    )
+    return folder / run
+
+
+def test_a_run_leaves_its_model_curve_cost_and_time_and_never_opens_test(study):
+    folder = run(study)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    cost = read_json(folder / "cost.json")
+    shape = build_shape(tasks.build(HMM), MODEL)
+    assert cost == {
+        "steps": 6,
+        "tokens_seen": 6 * 8 * 6,
+        "targets_seen": 6 * 8 * 6,
+        "train_flops": cost["train_flops"],
+        "parameters": parameter_count(Transformer(shape)),
+    }
+    history = read_table(folder / "history.parquet", HISTORY).to_pylist()
+    assert [(row["step"], row["split"]) for row in history[-2:]] == [(6, "train"), (6, "validation")]
+
+
+def test_the_model_can_be_loaded_and_says_what_it_is(study):
+    folder = run(study, mask="full", audit={**cell("full"), "leaks": False})
+    with safe_open(folder / "model.safetensors", "pt") as file:
+        assert file.metadata() == {"cell": "hmm_tagging/full"}
+        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    model = Transformer(build_shape(tasks.build(HMM), MODEL))
+    model.load_state_dict(weights)
+    assert model.blocks[0].contract.weight.abs().sum() > 0  # it starts at 0
+
+
+def test_the_time_is_that_of_a_single_thread(study):
+    timing = read_json(run(study, seed=3) / "timing.json")
+    assert set(TIMING.names) <= set(timing)
+    assert (timing["task"], timing["mask"], timing["seed"], timing["threads"]) == ("hmm_tagging", "causal", 3, 1)
+    assert timing["train_seconds"] > 0
+    assert timing["cpu_seconds"] > 0
+    assert timing["peak_memory_bytes"] > 10_000_000
+
+
+def test_the_same_command_gives_the_same_bytes_however_often(study):
+    first, *others = (run(study, str(number)) for number in range(5))
+    for name in PURE:
+        assert {(other / name).read_bytes() for other in others} == {(first / name).read_bytes()}
+    another = run(study, "another", seed=1)
+    assert (first / "model.safetensors").read_bytes() != (another / "model.safetensors").read_bytes()
+
+
+def test_the_threads_of_the_caller_do_not_matter(study):
+    one = run(study, "one")
+    torch.set_num_threads(2)
+    other = run(study, "other")
+    assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
+    assert torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize(
+    "audit",
+    [
+        {**cell(), "leaks": True},
+        {**cell("full"), "leaks": False},
+        {**cell(role="control"), "leaks": True},
+        {**cell(task="masked_byte"), "leaks": False},
+        cell(),
+        {},
+    ],
+    ids=["a leak", "another mask", "another role", "another task", "no verdict", "empty"],
+)
+def test_nothing_trains_that_the_audit_has_not_passed(study, audit):
+    with pytest.raises(StudyError, match="the audit is not a pass of task hmm_tagging, mask causal") as raised:
+        run(study, audit=audit)
+    assert "\n" not in str(raised.value)
+    assert not (study / "run").exists()
+
+
+def test_a_control_trains_where_it_leaks_and_only_there(study):
+    run(study, role="control", audit={**cell(role="control"), "leaks": True})
+    with pytest.raises(StudyError, match="the audit is not a pass"):
+        run(study, role="control", audit={**cell(role="control"), "leaks": False})
+
+
+def test_without_an_audit_nothing_trains(study):
+    (study / "audit.json").unlink()
+    with pytest.raises(StudyError, match=r"audit\.json: no such file"):
+        run(study)
+
+
+def test_a_run_that_fails_leaves_no_file(study):
+    with pytest.raises(StudyError, match="loss is"):
+        run(study, learning_rate=1e38, adamw_learning_rate=1e38)
+    assert not (study / "run").exists()
+
+
+def test_progress_is_printed_with_the_name_of_the_run(study, capsys):
+    run(study, seed=4)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("hmm_tagging causal seed 4  step ") for line in lines)

@@ -1,0 +1,135 @@
+import json
+import re
+from dataclasses import replace
+
+import pytest
+import typst
+
+from maskstudy import figures
+from maskstudy.errors import StudyError
+from maskstudy.figures import style
+from maskstudy.report import paper, statements
+from maskstudy.report.tables import TABLES
+
+
+@pytest.fixture(scope="module")
+def tables(results):
+    return {name: make(results) for name, make in TABLES.items()}
+
+
+@pytest.fixture(scope="module")
+def document(results, tables):
+    return paper.collect(results.settings, tables, figures.names())
+
+
+@pytest.fixture(scope="module")
+def drawings(results, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("figures")
+    for name in figures.names():
+        module = figures.named(name)
+        style.save(module.draw(module.data(results)), folder / name)
+    return folder
+
+
+def headings(document, tmp_path, selector="heading"):
+    """What the template makes of a document, found by a Typst selector."""
+    (tmp_path / "paper.json").write_text(json.dumps(document), encoding="utf-8")
+    (tmp_path / "paper.typ").write_text(paper.TEMPLATE.read_text(encoding="utf-8"), encoding="utf-8")
+    return json.loads(typst.query(str(tmp_path / "paper.typ"), selector, ignore_system_fonts=True))
+
+
+def test_equal_documents_give_equal_bytes(document, drawings):
+    first = paper.compile_pdf(document, drawings)
+    assert first == paper.compile_pdf(json.loads(json.dumps(document)), drawings)
+    assert first != paper.compile_pdf({**document, "seeds": "11"}, drawings)
+    assert b"/CreationDate" not in first
+
+
+def test_the_template_holds_no_number():
+    style_part, _, text = paper.TEMPLATE.read_text(encoding="utf-8").partition("// --- text ---")
+    assert "#set page" in style_part
+    assert len(text.split()) > 500
+    assert not re.findall(r"\d", text)
+    assert not re.findall(r"\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve) (tasks|seeds|cells)\b", text)
+
+
+def test_the_paper_says_all_that_has_to_be_said(document):
+    said = json.dumps(document, ensure_ascii=False)
+    assert statements.NOT_SUPERIOR in said
+    assert "first of all about information" in said
+    assert "not learned: poor (causal −0.03" in said
+    assert "loses to its baseline" in said
+    assert "The answer leaks in next_byte under full, on purpose" in said
+    assert [row["task"] for group in document["answer"] for row in group["findings"]] == [
+        "hmm_tagging",
+        "hmm_tagging",
+        "masked_byte",
+    ]
+
+
+def test_every_cell_has_a_row_and_declared_comparisons_stand_apart(document, results):
+    assert len(document["results"]) == len(results.settings.cells)
+    assert [row["task"] for row in document["comparisons"]["declared"]] == ["hmm_tagging"] * 2 + ["masked_byte"]
+    assert len(document["comparisons"]["exploratory"]) == 2 * (10 + 1 + 1) - 3
+    for row in document["results"]:
+        assert len(row["values"]) == 8
+    controls = [row for row in document["results"] if row["mask"].endswith("(control)")]
+    assert [(row["task"], row["colour"]) for row in controls] == [("next_byte", style.CONTROL)]
+
+
+def test_cells_that_were_given_the_same_share_a_row_of_cost(document):
+    hmm = [row for row in document["cost"] if row["task"] == "hmm_tagging"]
+    assert [row["masks"] for row in hmm] == ["causal, lookahead-1, lookahead-2, lookahead-4, full"]
+    assert hmm[0]["seconds"].startswith("11.")
+
+
+def test_masks_are_told_in_words():
+    told = {row["mask"]: row["words"] for row in paper._masks(["window-3", "lookahead-1", "lookahead-8"])}
+    assert list(told) == ["lookahead-1", "lookahead-8", "window-3"]
+    assert "exactly one token of the future" in told["lookahead-1"]
+    assert "exactly 8 tokens of the future" in told["lookahead-8"]
+    assert told["window-3"] == paper.OWN_MASK
+
+
+def test_an_exploratory_paper_says_so_first(document, drawings, tmp_path):
+    for path in drawings.glob("*.svg"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    assert headings(document, tmp_path, "<exploratory>") == []
+    quick = {**document, "confirmatory": False, "answer": []}
+    (notice,) = headings(quick, tmp_path, "<exploratory>")
+    assert "nothing below" in json.dumps(notice)
+    assert len(headings(quick, tmp_path)) == len(headings(document, tmp_path))
+
+
+def test_the_paper_is_whole_without_figures_and_with_one_of_the_users_own(document, drawings, tmp_path):
+    for path in drawings.glob("*.svg"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "own.svg").write_bytes((drawings / "seeds.svg").read_bytes())
+    with_all = headings(document, tmp_path, "figure")
+    none = headings({**document, "figures": []}, tmp_path, "figure")
+    own = [*document["figures"], {"name": "own", "title": "Own", "caption": "A figure of the user's own."}]
+    assert len(with_all) == len(none) + len(figures.names())
+    assert len(headings({**document, "figures": own}, tmp_path, "figure")) == len(with_all) + 1
+
+
+def test_words_of_the_user_are_no_markup(document, drawings):
+    odd = {**document, "questions": [{"task": "a_b*c#d", "question": "_what_ is $x$ #here <tag> @name?"}]}
+    assert paper.compile_pdf(odd, drawings).startswith(b"%PDF")
+
+
+def test_a_missing_drawing_is_named(document, tmp_path):
+    with pytest.raises(StudyError, match=r"access_grids\.svg: no such file; draw it first"):
+        paper.compile_pdf(document, tmp_path)
+
+
+def test_a_study_without_comparisons_or_ceilings_has_a_paper(results, tables, drawings):
+    cell = results.settings.cells[-1]
+    few = {
+        "metrics": tables["metrics"][tables["metrics"]["task"] == cell.task],
+        "comparisons": tables["comparisons"].iloc[:0],
+        "cost": tables["cost"][tables["cost"]["task"] == cell.task],
+        "audit": tables["audit"][tables["audit"]["task"] == cell.task],
+    }
+    document = paper.collect(replace(results.settings, cells=(cell,)), few, [])
+    assert document["answer"] == []
+    assert paper.compile_pdf(document, drawings).startswith(b"%PDF")

@@ -1,0 +1,100 @@
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from maskstudy.comparisons import NOT_LEARNED, WITHIN
+from maskstudy.report import tables
+from maskstudy.statistics import HIGHER_IS_BETTER
+
+
+@pytest.fixture(scope="module")
+def metrics(results):
+    return tables.metrics(results).set_index(["task", "mask", "metric"])
+
+
+def test_a_cell_is_summed_up_by_the_mean_of_its_seeds(results, metrics):
+    assert len(metrics) == 2 * len(results.settings.cells)
+    for key, runs in results.metrics.groupby(["task", "mask", "metric"]):
+        row = metrics.loc[key]
+        assert row["mean"] == pytest.approx(np.mean(runs["value"]))
+        assert runs["value"].min() <= row["low"] < row["mean"] < row["high"] <= runs["value"].max()
+        assert row["seeds"] == len(runs) == 8
+        assert row["baseline"] == runs["baseline"].iloc[0]
+
+
+def test_the_gap_is_below_zero_where_the_model_is_worse(metrics):
+    known = metrics.dropna(subset=["gap"])
+    assert set(known.reset_index()["task"]) == {"hmm_tagging", "poor"}
+    for (_, _, metric), row in known.iterrows():
+        sign = 1 if HIGHER_IS_BETTER[metric] else -1
+        assert row["gap"] == pytest.approx(sign * (row["mean"] - row["ceiling"]))
+        assert row["gap_low"] <= row["gap"] <= row["gap_high"]
+    assert metrics.loc[("poor", "full", "accuracy"), "learning"] == NOT_LEARNED
+    assert metrics.loc[("hmm_tagging", "full", "accuracy"), "learning"] == WITHIN
+
+
+def test_losing_to_the_baseline_is_said_whatever_the_direction(metrics):
+    against = metrics["against_baseline"]
+    assert set(against.loc["poor"]) == {"loses"}
+    assert set(against.loc["hmm_tagging"]) == {"better"}
+
+
+@pytest.mark.parametrize(
+    ("metric", "mean", "low", "high", "verdict"),
+    [
+        ("accuracy", 0.6, 0.55, 0.65, "better"),
+        ("accuracy", 0.51, 0.49, 0.53, "no better"),
+        ("accuracy", 0.49, 0.47, 0.51, "loses"),
+        ("nats", 0.4, 0.35, 0.45, "better"),
+        ("nats", 0.49, 0.47, 0.51, "no better"),
+        ("nats", 0.51, 0.49, 0.53, "loses"),
+        ("accuracy", 0.6, np.nan, np.nan, "better"),
+        ("accuracy", 0.5, 0.5, 0.5, "no better"),
+    ],
+)
+def test_how_a_cell_stands_to_a_baseline_of_one_half(metric, mean, low, high, verdict):
+    assert tables._against(metric, mean, low, high, 0.5) == verdict
+    assert tables._against(metric, mean, low, high, np.nan) is None
+
+
+def test_comparisons_keep_every_row_and_get_a_sentence(results):
+    table = tables.comparisons(results)
+    kept = table[list(results.comparisons.columns)]
+    pd.testing.assert_frame_equal(kept, results.comparisons)
+    for row in table.itertuples():
+        assert row.task in row.sentence
+        assert ("Equal access" in row.sentence) == row.equal_access
+
+
+def test_beside_an_effect_stands_the_interval_over_examples_too(results):
+    table = tables.comparisons(results)
+    beside = ["hierarchical_low", "hierarchical_high", "superiority", "standardised_effect"]
+    assert table[beside].notna().all(axis=None)
+    assert (table["hierarchical_low"] < table["effect"]).all()
+    assert (table["effect"] < table["hierarchical_high"]).all()
+    declared = table[table["declared"]]
+    won = declared[declared["verdict"] == "a"]
+    assert (won["superiority"] == 1).all()
+    assert len(won) >= 2
+
+
+def test_cost_is_what_every_run_was_given_and_the_mean_of_what_it_took(results):
+    table = tables.cost(results).set_index(["task", "mask"])
+    assert len(table) == len(results.settings.cells)
+    for (task, mask), row in table.iterrows():
+        timing = pq.read_table(results.folder / "timing.parquet", filters=[("task", "=", task), ("mask", "=", mask)])
+        assert row["train_seconds"] == pytest.approx(timing["train_seconds"].to_numpy().mean())
+        runs = results.metrics[(results.metrics["task"] == task) & (results.metrics["mask"] == mask)]
+        for name in ("parameters", "steps", "tokens_seen", "targets_seen", "train_flops"):
+            assert row[name] == runs[name].iloc[0]
+
+
+def test_counts_are_whole_numbers(results):
+    table = tables.cost(results)
+    assert [str(table[name].dtype) for name in ("parameters", "steps", "tokens_seen", "targets_seen")] == ["int64"] * 4
+
+
+def test_the_audit_is_passed_on_whole(results):
+    pd.testing.assert_frame_equal(tables.audit(results), results.audit)
+    assert tables.audit(results)["leaks"].sum() == 1

@@ -1,0 +1,334 @@
+import copy
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from maskstudy import tasks
+from maskstudy.config import Cell, cell, cells, check, model_settings, seeds, task_settings, training_settings
+from maskstudy.errors import StudyError
+from maskstudy.shape import POSITIONS, ModelShape
+from maskstudy.statistics import MOST_SEEDS
+from maskstudy.training_settings import TrainingSettings
+
+ROOT = Path(__file__).parents[1]
+SCHEMA = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
+DEFAULT = (ROOT / "config.yaml").read_text(encoding="utf-8")
+PROFILES = sorted((ROOT / "profiles").glob("*/study.yaml"))
+REMOVED = object()
+
+
+def default():
+    return yaml.safe_load(DEFAULT)
+
+
+def merged(below, above):
+    """`above` on top of `below`, objects key by key, as Snakemake puts one configfile on top of another."""
+    if not (isinstance(below, dict) and isinstance(above, dict)):
+        return above
+    return below | {key: merged(below.get(key), value) for key, value in above.items()}
+
+
+def changed(changes):
+    """config.yaml with the value at each `a.b.c` set, or removed."""
+    given = copy.deepcopy(default())
+    for key, value in changes.items():
+        *way, last = key.split(".")
+        place = given
+        for part in way:
+            place = place.setdefault(part, {})
+        if value is REMOVED:
+            del place[last]
+        else:
+            place[last] = value
+    return given
+
+
+# --- what passes ------------------------------------------------------------------------------------------------------
+
+
+def test_the_config_of_the_study_passes():
+    check(default(), SCHEMA)
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.parent.name)
+def test_the_config_with_a_profile_on_top_passes(profile):
+    check(merged(default(), yaml.safe_load(profile.read_text(encoding="utf-8"))), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tasks.hmm_tagging.controls": ["prefix"]},
+        {"tasks.again": {"kind": "hmm_tagging", "masks": ["full"], "parameters": {"chain_seed": 1}}},
+        {
+            "datasets.my_book": {"kind": "text", "files": "texts/*.txt"},
+            "tasks.my_bytes": {"kind": "masked_byte", "dataset": "my_book", "masks": ["full"]},
+        },
+        {"comparisons": [], "confirmatory": False, "seeds": 2},
+        {"comparisons": [], "seeds": 2},
+        {"statistics.alpha": 0.05, "seeds": MOST_SEEDS},
+        {"model.positions": "none", "model.dropout": 0.5},
+        {"training.decay": 0, "training.warmup": 0, "training.points": 7},
+    ],
+)
+def test_what_a_user_may_change(changes):
+    check(changed(changes), SCHEMA)
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+COMPARISON = {"task": "hmm_tagging", "metric": "accuracy", "masks": ["full", "causal"], "margin": 0.01}
+LOOKAHEADS = "causal, full, prefix, lookahead-K (K = 1, 2, …)"
+REFUSED = {
+    "an unknown key": ({"sedes": 3}, ["config: sedes: 3", "no such key", "allowed: ", "seeds", "comparisons"]),
+    "an unknown key of a task": (
+        {"tasks.hmm_tagging.maks": ["full"]},
+        ["config: tasks.hmm_tagging.maks: ['full']", "no such key", "allowed: ", "controls", "masks"],
+    ),
+    "an unknown key of the model": ({"model.depth": 2}, ["config: model.depth: 2", "allowed: width, layers, heads"]),
+    "an unknown key of the training": (
+        {"tasks.hmm_tagging.training": {"lr": 1}},
+        ["config: tasks.hmm_tagging.training.lr: 1", "learning_rate"],
+    ),
+    "an unknown task": (
+        {"tasks.tagging": {"masks": ["full"]}},
+        ["config: tasks.tagging", "'tagging'", "allowed: hmm_tagging, masked_byte"],
+    ),
+    "an unknown kind": (
+        {"tasks.tagging": {"kind": "task", "masks": ["full"]}},
+        ["config: tasks.tagging", "'task'", "allowed: hmm_tagging, masked_byte"],
+    ),
+    "an unknown mask": (
+        {"tasks.hmm_tagging.masks": ["causal", "triangular"]},
+        ["config: tasks.hmm_tagging.masks[1]: 'triangular'", f"allowed: {LOOKAHEADS}"],
+    ),
+    "lookahead of -1": ({"tasks.hmm_tagging.masks": ["lookahead--1"]}, ["masks[0]: 'lookahead--1'", LOOKAHEADS]),
+    "lookahead of 0": ({"tasks.hmm_tagging.controls": ["lookahead-0"]}, ["controls[0]: 'lookahead-0'", LOOKAHEADS]),
+    "a mask and a line end": ({"tasks.hmm_tagging.masks": ["causal\n"]}, [r"masks[0]: 'causal\n'", LOOKAHEADS]),
+    "a mask twice": ({"tasks.hmm_tagging.masks": ["full", "full"]}, ["masks: ['full', 'full']", "different masks"]),
+    "no mask": ({"tasks.hmm_tagging.masks": []}, ["tasks.hmm_tagging.masks: []", "allowed: at least one mask"]),
+    "masks missing": ({"tasks.hmm_tagging.masks": REMOVED}, ["config: tasks.hmm_tagging", "'masks' is missing"]),
+    "a mask in masks and controls": (
+        {"tasks.hmm_tagging.controls": ["prefix", "full"]},
+        ["config: tasks.hmm_tagging", "'full'", "masks", "controls", "allowed: one of them"],
+    ),
+    "an empty task": (
+        {"tasks.hmm_tagging": None},
+        ["config: tasks.hmm_tagging: None", "allowed: an object with masks"],
+    ),
+    "no task": ({"tasks": {}}, ["config: tasks: {}", "allowed: at least one task"]),
+    "a task with a name for no folder": (
+        {"tasks.My Task": {"kind": "hmm_tagging", "masks": ["full"]}},
+        ["config: tasks: 'My Task'", "allowed: names of small letters"],
+    ),
+    "one seed": ({"seeds": 1}, ["config: seeds: 1", "allowed: whole numbers from 2"]),
+    "half a seed": ({"seeds": 2.5}, ["config: seeds: 2.5", "allowed: whole numbers from 2"]),
+    "seeds as a float": ({"seeds": 10.0}, ["config: seeds: 10.0", "allowed: whole numbers from 2"]),
+    "seeds as words": ({"seeds": "ten"}, ["config: seeds: 'ten'", "allowed: whole numbers from 2"]),
+    "seeds as a switch": ({"seeds": True}, ["config: seeds: True", "allowed: whole numbers from 2"]),
+    "steps as a float": (
+        {"training.steps": 1000.0},
+        ["config: training.steps: 1000.0", "allowed: whole numbers from 1"],
+    ),
+    "a margin of nothing": (
+        {"comparisons": [COMPARISON | {"margin": float("nan")}]},
+        ["config: comparisons[0].margin: nan", "allowed: numbers above 0"],
+    ),
+    "a rate without end": (
+        {"training.learning_rate": float("inf")},
+        ["learning_rate: inf", "allowed: numbers above 0"],
+    ),
+    "alpha of 1": ({"statistics.alpha": 1}, ["config: statistics.alpha: 1", "allowed: numbers between 0 and 1"]),
+    "a key missing": ({"statistics": REMOVED}, ["config: top level", "'statistics' is missing"]),
+    "a key of the model missing": ({"model.width": REMOVED}, ["config: model", "'width' is missing"]),
+    "a folder with a space": ({"results": "my results"}, ["config: results: 'my results'", "allowed: a folder name"]),
+    "heads that do not share the width": (
+        {"model.width": 65},
+        ["config: tasks.hmm_tagging", "width 65", "multiple of heads 4"],
+    ),
+    "heads of one task that do not share the width": (
+        {"tasks.masked_byte.model": {"heads": 5}},
+        ["config: tasks.masked_byte", "width 64", "multiple of heads 5"],
+    ),
+    "an unknown kind of positions": (
+        {"model.positions": "absolute"},
+        ["config: model.positions: 'absolute'", "allowed: learned, rotary, none"],
+    ),
+    "no dataset": ({"tasks.masked_byte.dataset": REMOVED}, ["config: tasks.masked_byte", "no dataset", "kind text"]),
+    "a dataset that is not needed": (
+        {"tasks.hmm_tagging.dataset": "wikitext2"},
+        ["config: tasks.hmm_tagging", "'wikitext2'", "makes its own data", "remove it"],
+    ),
+    "an unknown dataset": (
+        {"tasks.masked_byte.dataset": "wikitext3", "datasets.my_book": {"kind": "text", "files": "a.txt"}},
+        ["config: tasks.masked_byte", "'wikitext3'", "allowed: wikitext2, my_book"],
+    ),
+    "an unknown kind of dataset": (
+        {"datasets.my_book": {"kind": "pictures", "files": "*.png"}},
+        ["config: datasets.my_book.kind: 'pictures'", "allowed: text"],
+    ),
+    "an unknown parameter": (
+        {"tasks.hmm_tagging.parameters.colour": 1},
+        ["config: tasks.hmm_tagging", "'colour'", "allowed: states, symbols, length"],
+    ),
+    "a parameter that is no parameter": (
+        {"tasks.hmm_tagging.parameters.dataset": "wikitext2"},
+        ["config: tasks.hmm_tagging", "parameter 'dataset'", "allowed: states, symbols, length"],
+    ),
+    "a parameter out of range": (
+        {"tasks.hmm_tagging.parameters.states": 1},
+        ["config: tasks.hmm_tagging", "states: 1", "allowed: whole numbers from 2"],
+    ),
+    "a comparison of no task": (
+        {"comparisons": [COMPARISON | {"task": "tagging"}]},
+        ["config: comparisons[0].task: 'tagging'", "allowed: hmm_tagging, masked_byte"],
+    ),
+    "a comparison of an undeclared mask": (
+        {"comparisons": [COMPARISON | {"masks": ["full", "prefix"]}]},
+        ["config: comparisons[0].masks: 'prefix'", "allowed: causal, lookahead-1, lookahead-2, lookahead-4, full"],
+    ),
+    "a comparison of a control": (
+        {"tasks.hmm_tagging.controls": ["prefix"], "comparisons": [COMPARISON | {"masks": ["full", "prefix"]}]},
+        ["config: comparisons[0].masks: 'prefix'", "is not a mask of hmm_tagging"],
+    ),
+    "a comparison of a mask with itself": (
+        {"comparisons": [COMPARISON | {"masks": ["full", "full"]}]},
+        ["config: comparisons[0].masks: ['full', 'full']", "allowed: a list of different masks"],
+    ),
+    "a comparison of three masks": (
+        {"comparisons": [COMPARISON | {"masks": ["full", "causal", "lookahead-1"]}]},
+        ["config: comparisons[0].masks", "allowed: two different masks"],
+    ),
+    "a comparison twice": (
+        {"comparisons": [COMPARISON, COMPARISON | {"masks": ["causal", "full"], "margin": 0.02}]},
+        ["config: comparisons[1]", "hmm_tagging, accuracy, causal and full", "twice"],
+    ),
+    "a comparison of no metric": (
+        {"comparisons": [COMPARISON | {"metric": "loss"}]},
+        ["config: comparisons[0].metric: 'loss'", "allowed: accuracy, nats"],
+    ),
+    "a comparison where none is to be": (
+        {"confirmatory": False},
+        ["config: comparisons", "not confirmatory", "allowed: []"],
+    ),
+    "too few seeds for the comparisons": (
+        {"seeds": 5, "comparisons": [COMPARISON]},
+        ["seeds: 5", "smallest p of 1 declared comparison", "0.0625", "alpha 0.05", "set seeds to 6 or more"],
+    ),
+    "too few seeds for so many comparisons": (
+        {"seeds": 6, "comparisons": [COMPARISON, COMPARISON | {"metric": "nats"}]},
+        ["seeds: 6", "smallest p of 2 declared comparison", "0.0625", "set seeds to 7 or more"],
+    ),
+    "more seeds than can be tested": (
+        {"seeds": MOST_SEEDS + 1},
+        [f"config: seeds: {MOST_SEEDS + 1}", f"to {MOST_SEEDS}"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "parts"), REFUSED.values(), ids=REFUSED)
+def test_one_line_names_the_key_its_value_and_what_is_allowed(changes, parts):
+    with pytest.raises(StudyError) as raised:
+        check(changed(changes), SCHEMA)
+    message = str(raised.value)
+    assert "\n" not in message
+    assert message.startswith("config")
+    for part in parts:
+        assert part in message
+
+
+@pytest.mark.parametrize("given", [None, [], "config.yaml"])
+def test_a_config_that_is_no_object_is_one_line(given):
+    with pytest.raises(StudyError) as raised:
+        check(given, SCHEMA)
+    assert re.fullmatch(r"config: .*", str(raised.value))
+
+
+def test_checking_changes_nothing():
+    given = default()
+    check(given, SCHEMA)
+    assert given == default()
+
+
+# --- what the rules read ----------------------------------------------------------------------------------------------
+
+
+def test_cells_stand_in_the_order_of_the_config():
+    given = changed({"tasks.masked_byte.controls": ["lookahead-1"]})
+    assert cells(given) == [
+        *(
+            Cell("hmm_tagging", mask, "study")
+            for mask in ["causal", "lookahead-1", "lookahead-2", "lookahead-4", "full"]
+        ),
+        *(Cell("masked_byte", mask, "study") for mask in ["causal", "full"]),
+        Cell("masked_byte", "lookahead-1", "control"),
+    ]
+    assert cell(given, "masked_byte", "lookahead-1") == Cell("masked_byte", "lookahead-1", "control")
+    assert cell(given, "masked_byte", "full").settings() == {"task": "masked_byte", "mask": "full", "role": "study"}
+    with pytest.raises(StudyError, match="masked_byte declares no mask 'prefix'; declared: causal, full, lookahead-1"):
+        cell(given, "masked_byte", "prefix")
+
+
+def test_seeds_count_from_zero():
+    assert seeds(changed({"seeds": 3})) == [0, 1, 2]
+
+
+def test_a_task_changes_what_it_names_and_takes_the_rest_from_the_study():
+    given = changed(
+        {
+            "tasks.masked_byte.model": {"width": 32},
+            "tasks.masked_byte.training": {"steps": 7},
+        }
+    )
+    assert model_settings(given, "hmm_tagging") == given["model"]
+    assert model_settings(given, "masked_byte") == given["model"] | {"width": 32}
+    assert training_settings(given, "hmm_tagging") == given["training"]
+    assert training_settings(given, "masked_byte") == given["training"] | {"steps": 7}
+
+
+def test_the_settings_of_a_task_hold_all_that_its_data_depends_on():
+    own = {"kind": "text", "files": "a.txt"}
+    given = changed(
+        {
+            "datasets.my_book": own,
+            "tasks.mine": {"kind": "masked_byte", "dataset": "my_book", "masks": ["full"]},
+        }
+    )
+    parameters = given["tasks"]["hmm_tagging"]["parameters"]
+    assert task_settings(given, "hmm_tagging") == {"kind": "hmm_tagging", "parameters": parameters, "dataset": None}
+    assert task_settings(given, "masked_byte")["dataset"] == "wikitext2"
+    assert task_settings(given, "mine") == {"kind": "masked_byte", "parameters": {}, "dataset": own}
+
+
+def test_a_dataset_of_another_kind_is_refused():
+    given = changed({"datasets.my_words": {"kind": "tagged", "files": "a"}, "tasks.masked_byte.dataset": "my_words"})
+    with pytest.raises(StudyError, match="'my_words' is of kind tagged; masked_byte reads kind text"):
+        task_settings(given, "masked_byte")
+
+
+# --- one list in two places -------------------------------------------------------------------------------------------
+
+
+def test_the_schema_knows_the_positions_and_tasks_that_there_are():
+    assert SCHEMA["$defs"]["model"]["properties"]["positions"]["enum"] == list(POSITIONS)
+    for kind in tasks.kinds():
+        assert re.search(SCHEMA["$defs"]["name"]["pattern"], kind)
+
+
+def test_the_schema_knows_every_key_of_model_and_training():
+    of_shape = set(ModelShape.__dataclass_fields__) - {"vocabulary", "answers", "length"}  # those are the task's
+    assert set(SCHEMA["$defs"]["model"]["properties"]) == of_shape
+    assert set(SCHEMA["$defs"]["training"]["properties"]) == set(TrainingSettings.__dataclass_fields__)
+
+
+def test_checking_is_quick_to_import():
+    code = (
+        "import sys, maskstudy.config, maskstudy.digests; "
+        "print([name for name in ('torch', 'scipy', 'pandas', 'matplotlib') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
