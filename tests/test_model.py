@@ -122,6 +122,58 @@ def test_a_new_model_ignores_its_neighbours_and_says_nothing():
     assert (model(tokens, layer_masks("full", LAYERS, LENGTH)) == 0).all()
 
 
+# --- against NumPy ----------------------------------------------------------------------------------------------------
+
+
+def normed(stream, weight):
+    centred = stream - stream.mean(-1, keepdims=True)
+    return weight * centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+
+
+def turned(vectors):
+    """`[length, width]`: neighbours as one complex number, times exp(i · position · 10000^(−2k / width))."""
+    length, width = vectors.shape
+    angles = np.arange(length)[:, None] * 10000.0 ** (-np.arange(0, width, 2) / width)
+    pairs = (vectors[:, ::2] + 1j * vectors[:, 1::2]) * np.exp(1j * angles)
+    return np.stack([pairs.real, pairs.imag], -1).reshape(length, width)
+
+
+def in_numpy(model, tokens, masks):
+    """The logits of one example `[length]`, from the weights, as the design says it in words."""
+    weights = {name: value.numpy() for name, value in model.state_dict().items()}
+    width, heads, length = model.shape.width, model.shape.heads, len(tokens)
+    stream = weights["embedding.weight"][tokens]
+    if model.shape.positions == "learned":
+        stream = stream + weights["position"][:length]
+    for layer, mask in enumerate(masks):
+        of_block = {name.removeprefix(f"blocks.{layer}."): value for name, value in weights.items()}
+        read = normed(stream, of_block["attention_norm.weight"])
+        queries, keys, values = np.split(of_block["attention.project_in.weight"], 3)  # one below the other
+        mixed = np.zeros_like(stream)
+        for head in np.split(np.arange(width), heads):
+            q, k, v = (read @ matrix[head].T for matrix in (queries, keys, values))
+            if model.shape.positions == "rotary":
+                q, k = turned(q), turned(k)
+            for position in range(length):
+                seen = np.flatnonzero(mask[position])
+                if len(seen):
+                    scores = np.exp(k[seen] @ q[position] / np.sqrt(width // heads))
+                    mixed[position, head] = scores / scores.sum() @ v[seen]
+        stream = stream + mixed @ of_block["attention.project_out.weight"].T
+        inner = np.maximum(normed(stream, of_block["network_norm.weight"]) @ of_block["expand.weight"].T, 0) ** 2
+        stream = stream + inner @ of_block["contract.weight"].T
+    return normed(stream, weights["final_norm.weight"]) @ weights["answer.weight"].T
+
+
+@quick
+@given(st.sampled_from(POSITIONS), st.sampled_from([1, 2, 4]), st.integers(1, LENGTH), st.integers(0, 2**31))
+def test_a_whole_pass_is_the_formula_in_numpy(positions, heads, length, seed):
+    model = random_model(shape(positions=positions, heads=heads, width=8), seed)
+    masks, tokens = random_masks(LAYERS, length, seed), drawn_tokens(1, length, seed)
+    expected = in_numpy(model, tokens[0].numpy(), [mask.numpy() for mask in masks])
+    np.testing.assert_allclose(model(tokens, masks)[0].detach().numpy(), expected, atol=1e-9)
+
+
 # --- padding ----------------------------------------------------------------------------------------------------------
 
 

@@ -78,7 +78,7 @@ class Study:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=1200,
             check=False,
         )
         return Outcome(done.returncode, done.stdout)

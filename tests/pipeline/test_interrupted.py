@@ -23,7 +23,7 @@ def test_an_interrupted_study_goes_on_where_it_stood(study):
         assert running.poll() is None, "it ended before it could be interrupted"
         time.sleep(0.1)
     os.killpg(running.pid, signal.SIGINT)  # what Ctrl-C sends
-    assert running.wait(timeout=60) != 0
+    assert running.wait(timeout=300) != 0
     assert not (study.folder / RUN).exists()
 
     resumed = study.run(RUN)

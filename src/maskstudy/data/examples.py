@@ -41,14 +41,18 @@ def read_examples(path: Path) -> Examples:
     Raises:
         StudyError: the file is missing, empty or is no table of examples of one length.
     """
-    table = read_table(path, EXAMPLES)
+
+    def column(name: str) -> pa.ChunkedArray:
+        # One column at a time: a train split in memory twice would be most of what a training job needs.
+        return read_table(path, EXAMPLES, [name])[name]
+
     return Examples(
-        tokens=_matrix(path, table["tokens"]),
-        targets=_matrix(path, table["targets"]),
-        lengths=table["length"].to_numpy().copy(),
-        condition_lengths=table["condition_length"].to_numpy().copy(),
-        target_positions=_matrix(path, table["target_positions"]),
-        groups=np.array(table["group"].to_pylist(), dtype=np.str_),
+        tokens=_matrix(path, column("tokens")),
+        targets=_matrix(path, column("targets")),
+        lengths=column("length").to_numpy().copy(),
+        condition_lengths=column("condition_length").to_numpy().copy(),
+        target_positions=_matrix(path, column("target_positions")),
+        groups=np.array(column("group").to_pylist(), dtype=np.str_),
     )
 
 
