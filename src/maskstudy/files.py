@@ -75,16 +75,19 @@ def read_table(path: Path, schema: pa.Schema, columns: list[str] | None = None) 
     """Read a parquet table, or some of its columns, and check that it has the columns of `schema`.
 
     Raises:
-        StudyError: the file is missing, is not parquet, or has other columns.
+        StudyError: the file is missing, is not parquet, or has other columns or types.
     """
     try:
         with pq.ParquetFile(path) as file:
-            names = file.schema_arrow.names
+            found = file.schema_arrow
             table = file.read(columns)
     except FileNotFoundError:
         raise StudyError(f"{path}: no such file; run the rule that makes it: snakemake {path}") from None
-    except pa.ArrowInvalid as error:
-        raise StudyError(f"{path}: not parquet ({error}); delete it and run snakemake {path}") from None
-    if names != schema.names:
-        raise StudyError(f"{path}: columns {names} where {schema.names} are expected; make it again")
+    except (pa.ArrowInvalid, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise StudyError(f"{path}: not parquet ({reason}); delete it and run snakemake {path}") from None
+    if found.names != schema.names:
+        raise StudyError(f"{path}: columns {found.names} where {schema.names} are expected; make it again")
+    if other := [field.name for field, wanted in zip(found, schema, strict=True) if field.type != wanted.type]:
+        raise StudyError(f"{path}: columns {other} are of other types than in maskstudy.schemas; make it again")
     return table.cast(pa.schema([schema.field(name) for name in table.column_names]))
