@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskstudy.audit import Leak, access_grid, carrying_path, find_leak, scored_access_digest
-from maskstudy.masks import layer_masks
+from maskstudy.masks import MASKS, StudyMask, causal, layer_masks, lookahead
 from maskstudy.tasks.task import NOT_SCORED, NOWHERE
 from small_study import MASK_NAMES, examples, next_token, random_masks, reached
 
@@ -64,6 +64,18 @@ def test_an_answer_further_ahead_than_the_mask_looks_is_no_leak():
     assert find_leak("lookahead-2", 4, split) is None
     leak = find_leak("lookahead-3", 4, split)
     assert leak.path == (3, 0, 0, 0, 0)
+
+
+def test_a_leak_may_need_several_layers(monkeypatch):
+    """No mask of the study looks ahead in a later layer; one that a user adds may."""
+    monkeypatch.setitem(MASKS, "compounding", lambda _: StudyMask(lookahead(1), lookahead(1)))
+    monkeypatch.setitem(MASKS, "late", lambda _: StudyMask(causal, lookahead(1)))
+    two_ahead = examples([[0] * 4], targets=[[1] + [NOT_SCORED] * 3], target_positions=[[2] + [NOWHERE] * 3])
+    assert find_leak("compounding", 1, two_ahead) is None
+    assert find_leak("compounding", 2, two_ahead) == Leak(0, 2, (2, 1, 0))
+    assert find_leak("late", 3, two_ahead) == Leak(0, 2, (2, 2, 1, 0))
+    assert scored_access_digest("compounding", 2, two_ahead) == scored_access_digest("lookahead-2", 2, two_ahead)
+    assert scored_access_digest("compounding", 2, two_ahead) != scored_access_digest("lookahead-1", 2, two_ahead)
 
 
 def test_an_answer_that_stands_in_the_input_but_is_not_scored_is_no_leak():

@@ -228,9 +228,8 @@ def test_comments_docstrings_and_layout_do_not_change_the_digest(copy):
     module = copy / "randomness.py"
     before = source_digest("train")
     text = module.read_text(encoding="utf-8")
-    module.write_text(
-        text.replace('"""Random streams', '"""Streams of chance').replace("import numpy as np", "import  numpy  as np  # x")
-    )
+    explained = text.replace('"""Random streams', '"""Streams of chance')
+    module.write_text(explained.replace("import numpy as np", "import  numpy  as np  # x"), encoding="utf-8")
     os.utime(module, ns=(module.stat().st_atime_ns, module.stat().st_mtime_ns + 1_000_000))
     assert module.read_text(encoding="utf-8") != text
     assert source_digest("train") == before

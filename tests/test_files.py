@@ -122,6 +122,18 @@ def test_a_table_comes_back_with_the_columns_and_types_of_its_schema(tmp_path):
     assert path.read_bytes() == first
 
 
+def test_some_columns_can_be_read_and_all_are_checked(tmp_path):
+    path = tmp_path / "a.parquet"
+    write_table(path, ROWS, SCHEMA)
+    table = read_table(path, SCHEMA, ["count"])
+    assert table.schema == pa.schema([SCHEMA.field("count")])
+    assert table.to_pylist() == [{"count": 1}, {"count": 2}]
+    with pytest.raises(StudyError, match="columns"):
+        read_table(path, SCHEMA.remove(2), ["count"])
+    with pytest.raises(StudyError, match="other types"):
+        read_table(path, SCHEMA.set(0, pa.field("name", pa.int16())), ["count"])
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [

@@ -40,8 +40,8 @@ def test_singular_values_come_near_one_and_the_singular_vectors_stay(size, seed,
     result = orthogonalised(matrix[None])[0]
     assert result.shape == size
     found = left.T @ result @ right
-    assert found.diagonal().min() > 0.65
-    assert found.diagonal().max() < 1.25
+    assert found.diagonal().min() > 0.68
+    assert found.diagonal().max() < 1.14
     torch.testing.assert_close(left @ torch.diag(found.diagonal()) @ right.T, result, rtol=0, atol=1e-6)
 
 

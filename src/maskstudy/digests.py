@@ -2,8 +2,8 @@
 
 Snakemake does not look inside an imported package. Each rule therefore carries the digest of the modules that its verb
 imports, followed inside this package to the end, in `params`: editing `model.py` retrains, editing a figure redraws
-that figure, and nothing else moves. Comments, docstrings and layout do not count: to explain a line better must never cost
-an hour of training.
+that figure, and nothing else moves. Comments, docstrings and layout do not count: to explain a line better must never
+cost an hour of training.
 """
 
 import ast
@@ -30,8 +30,8 @@ def source_digest(verb: str, *modules: str, files: tuple[str, ...] = ()) -> str:
     Raises:
         StudyError: there is no such verb or module.
     """
-    reached = reachable(f"commands.{verb}", *modules)
-    content = [(str(path.relative_to(_PACKAGE)), _code_digest(path, path.stat().st_mtime_ns)) for path in sorted(reached)]
+    reached = sorted(reachable(f"commands.{verb}", *modules))
+    content = [(str(path.relative_to(_PACKAGE)), _code_digest(path, path.stat().st_mtime_ns)) for path in reached]
     content += [(name, sha256((_PACKAGE / name).read_bytes())) for name in files]
     return sha256(repr(content).encode())[:16]
 
@@ -71,9 +71,11 @@ def _code_digest(path: Path, _modified: int) -> str:
     """Digest of what a module does: its syntax tree without docstrings."""
     tree = ast.parse(path.read_bytes())
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(node, clean=False) is not None:
-                node.body = node.body[1:]
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and ast.get_docstring(node, clean=False) is not None
+        ):
+            node.body = node.body[1:]
     return sha256(ast.dump(tree).encode())
 
 

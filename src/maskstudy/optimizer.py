@@ -20,7 +20,7 @@ _ITERATIONS = 5
 def orthogonalised(matrices: Tensor) -> Tensor:
     """Push all singular values towards 1, keeping the singular vectors: `[n, rows, columns]` -> the same.
 
-    After five iterations the values that were not tiny lie between about 0.7 and 1.2, which is near enough for a step.
+    Values of at least 1 % of the matrix's norm end between 0.68 and 1.14, which is near enough for a step.
     """
     tall = matrices.shape[-2] > matrices.shape[-1]
     wide = matrices.mT if tall else matrices

@@ -93,6 +93,7 @@ def test_the_threads_of_the_caller_do_not_matter(study):
     torch.set_num_threads(2)
     other = run(study, "other")
     assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
+    assert read_json(other / "timing.json")["threads"] == 1
     assert torch.are_deterministic_algorithms_enabled()
 
 
