@@ -58,6 +58,7 @@ def test_positions_weigh_the_same_however_they_are_spread_over_examples():
     split = examples(np.zeros((2, 3)), targets=[[0, 0, 0], [0, NOT_SCORED, NOT_SCORED]])
     scores = score(np.log([[0.9, 0.1]] * 3 + [[0.1, 0.9]]), split)
     assert scores.metrics()["accuracy"] == 0.75
+    assert scores.metrics()["nats"] == pytest.approx(-(3 * np.log(0.9) + np.log(0.1)) / 4)
 
 
 @settings(deadline=None, max_examples=20)

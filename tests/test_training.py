@@ -12,6 +12,7 @@ from maskstudy.errors import StudyError
 from maskstudy.evaluation import log_probabilities
 from maskstudy.masks import layer_masks
 from maskstudy.model import Transformer
+from maskstudy.optimizer import MuonWithAdamW
 from maskstudy.schemas import HISTORY
 from maskstudy.scoring import score
 from maskstudy.shape import ModelShape
@@ -311,12 +312,19 @@ def test_every_step_has_its_own_rate(untaught):
     assert untaught == [how.rate_factor(step) for step in range(1, 10)]
 
 
-def test_gradients_do_not_pile_up():
-    """Two steps of one batch are one step after another, not a step of both together."""
-    task = Fixed()
-    one, two = (trained(task, "causal", of(steps, warmup=0, decay=0, learning_rate=1e-9))[0] for steps in (1, 2))
-    moved = (two.answer.weight - one.answer.weight).abs().max()
-    assert 0 < moved < 0.004  # at most about one AdamW step
+def test_gradients_do_not_pile_up(monkeypatch):
+    """Every step follows the gradient of its own batch alone."""
+    own_step, seen = MuonWithAdamW.step, []
+
+    def step(self, factor):
+        seen.append(self.model.answer.weight.grad.clone())
+
+    monkeypatch.setattr(MuonWithAdamW, "step", lambda self, factor: (step(self, factor), own_step(self, 0.0 * factor)))
+    trained(Fixed(), "causal", of(3, warmup=0, decay=0))  # at rate 0 the weights, and so the gradients, stay the same
+    assert len(seen) == 3
+    assert seen[0].abs().max() > 0
+    assert torch.equal(seen[0], seen[1])
+    assert torch.equal(seen[0], seen[2])
 
 
 @pytest.mark.parametrize("steps", [1, 6])

@@ -17,6 +17,7 @@ from maskstudy import tasks
 from maskstudy.data.datasets import BUILT_IN
 from maskstudy.errors import StudyError
 from maskstudy.shape import build_shape
+from maskstudy.statistics import reachable
 from maskstudy.training_settings import TrainingSettings
 
 Config = dict[str, Any]
@@ -141,8 +142,6 @@ def training_settings(config: Config, name: str) -> dict[str, Any]:
 
 def _check_comparisons(config: Config) -> None:
     """Every declared comparison is of two study cells of one task, stands there once, and has seeds enough."""
-    from maskstudy.statistics import reachable  # scipy with it, which nothing else here needs
-
     declared = set()
     for number, comparison in enumerate(config["comparisons"]):
         where = f"config: comparisons[{number}]"

@@ -11,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtr
 
 from maskstudy.errors import StudyError
 
@@ -241,6 +240,8 @@ def equivalence_p(differences: ArrayLike, margin: float) -> float:
     Raises:
         StudyError: fewer than two seeds, or a margin that is not above 0.
     """
+    from scipy.special import stdtr  # here, so that the check of a config does not wait for it
+
     values = _over_seeds(differences)
     if not margin > 0:
         raise StudyError(f"margin {margin}: an equivalence margin must be above 0; mend it in config.yaml")

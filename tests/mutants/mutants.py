@@ -201,8 +201,9 @@ MUTANTS = [
     Mutant(
         "NaN patched after the softmax, its gradient left",
         "attention.py",
-        ".masked_fill(~sees_something, 0.0)  # ..., queries, keys\n    weights = torch.softmax(masked, dim=-1) * sees_something",
-        "\n    weights = torch.softmax(masked, dim=-1).nan_to_num(0.0)",
+        "masked = scores.masked_fill(~mask, -math.inf).masked_fill(~sees_something, 0.0)  # ..., queries, keys\n"
+        "    weights = torch.softmax(masked, dim=-1) * sees_something",
+        "weights = torch.softmax(scores + additive, dim=-1).nan_to_num(0.0)",
         ("test_attention.py::test_a_query_that_sees_nothing_gives_zero_and_passes_no_gradient",
          "test_attention.py::test_the_output_of_an_empty_row_may_be_thrown_away"),
     ),

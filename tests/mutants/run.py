@@ -15,10 +15,10 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 REPOSITORY = TESTS.parent
 sys.path.insert(0, str(Path(__file__).parent))
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # several mutants at a time, one thread each
 
 # Loaded once, here: each mutant is a fork of this process, which saves it the seconds of these imports. The package itself
 # is not loaded, so that each fork imports its own copy.
-import hypothesis  # noqa: E402, F401
 import pandas  # noqa: E402, F401
 import pytest  # noqa: E402
 import scipy.stats  # noqa: E402, F401

@@ -1,0 +1,1 @@
+"""The paper: tables and sentences made from the results, and the template that sets them."""
