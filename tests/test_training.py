@@ -323,8 +323,8 @@ def test_gradients_do_not_pile_up(monkeypatch):
     trained(Fixed(), "causal", of(3, warmup=0, decay=0))  # at rate 0 the weights, and so the gradients, stay the same
     assert len(seen) == 3
     assert seen[0].abs().max() > 0
-    assert torch.equal(seen[0], seen[1])
-    assert torch.equal(seen[0], seen[2])
+    torch.testing.assert_close(seen[1], seen[0])
+    torch.testing.assert_close(seen[2], seen[0])
 
 
 @pytest.mark.parametrize("steps", [1, 6])
