@@ -26,3 +26,4 @@ rule all:
     default_target: True
     input:
         rules.report.input,
+        GENERATED,
