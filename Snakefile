@@ -30,3 +30,4 @@ rule all:
         every_run(f"{RUN}/history.parquet"),
         every_run(f"{RUN}/metrics.json"),
         every_run(f"{RUN}/examples.parquet"),
+        GENERATED,

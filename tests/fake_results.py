@@ -24,6 +24,7 @@ LENGTH = 8
 EXAMPLES = 32
 SCORED = 64
 STEPS = 400
+PROMPT = " \n = The $ of 東京 = \n \n It"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class FakeTask:
 
     Attributes:
         masks: the masks that are compared.
-        controls: masks that leak on purpose.
+        controls: masks that leak on purpose; a task that has any predicts the next token, and its models write text.
         ceilings: the best accuracy under each mask; None where it is not known.
         best: the accuracy that models come close to where there is no ceiling.
         short: how far below `ceilings` or `best` the models stay.
@@ -177,10 +178,13 @@ def _write_cell(
             **cell,
             "baseline": {"accuracy": simple, "nats": _nats(simple)},
             "ceiling": None if best is None else {"accuracy": found, "nats": _nats(found)},
+            "unigram": {"accuracy": 0.2, "nats": 2.4} if fake.controls else None,
         },
     )
     for seed, value in enumerate(accuracy):
         _write_run(study, task, mask, role, seed, value)
+        if fake.controls:
+            _write_text(study, cell | {"role": role, "seed": seed}, "baseline" if best is None else "ceiling")
 
 
 def _nats(accuracy: float) -> float:
@@ -247,3 +251,29 @@ def _write_run(study: _Study, task: str, mask: str, role: str, seed: int, aim: f
     )
     with files.replacing(run / "model.safetensors") as temporary:
         save_file({"embedding.weight": np.zeros((2, 2), dtype=np.float32)}, temporary)
+
+
+def _write_text(study: _Study, run: dict[str, Any], judge: str) -> None:
+    """Write what a model wrote: words, or, by a control, garbage."""
+    garbage = run["role"] == "control"
+    text = "W $   W $\n\\xbf" * 12 if garbage else " was the state of the second season , and" * 3
+    nats = 8.5 if garbage else 1.9
+    files.write_json(
+        study.folder / "runs" / run["task"] / run["mask"] / f"seed-{run['seed']}" / "generated.json",
+        {
+            **run,
+            "judge": judge,
+            "prompt_tokens": 24,
+            "generated_tokens": 100,
+            "metrics": {
+                "teacher_forced": {"accuracy": 0.99 if garbage else 0.5, "nats": 0.01 if garbage else 1.8},
+                "true": {"judged_nats": 1.4},
+                "greedy": {"accuracy": 0.1, "judged_nats": nats - 0.5},
+                "sampled": {"accuracy": 0.1, "judged_nats": nats + run["seed"] / 100},
+            },
+            "texts": [
+                {"example": 0, "prompt": PROMPT, "true": " stands there .", "greedy": text[::-1], "sampled": text},
+                {"example": 4, "prompt": "other", "true": "other", "greedy": "other", "sampled": "other"},
+            ],
+        },
+    )

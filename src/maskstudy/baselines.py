@@ -58,6 +58,23 @@ def neighbours(mask: str, reach: int) -> tuple[int, ...]:
     return tuple(offset for offset in offsets if future is None or offset <= future)
 
 
+def next_token_context(mask: str, reach: int) -> tuple[int, ...]:
+    """Offsets of what tells the token after a position: itself, where `mask` shows it, then those before it.
+
+        >>> next_token_context("causal", 3), next_token_context("full", 3)
+        ((0, -1, -2), (1, 0, -1, -2))
+
+    Args:
+        mask: a mask of the study.
+        reach: how many tokens before the answer.
+
+    Raises:
+        StudyError: as `visible_future`.
+    """
+    before = tuple(range(0, -reach, -1))
+    return before if visible_future(mask) == 0 else (1, *before)
+
+
 def backoff_log_probabilities(
     train: "Examples", test: "Examples", offsets: Sequence[int], answers: int, hidden: int | None = None
 ) -> NDArray[np.float64]:

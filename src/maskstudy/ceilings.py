@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskstudy.errors import StudyError
+from maskstudy.randomness import categories
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,33 @@ class HiddenMarkovModel:
         """Draw hidden states and emitted symbols, each `[sequences, length]`."""
         states = np.empty((sequences, length), dtype=np.int16)
         symbols = np.empty((sequences, length), dtype=np.int16)
-        state = _draw(np.broadcast_to(self.initial, (sequences, len(self.initial))), generator)
+        state = categories(np.broadcast_to(self.initial, (sequences, len(self.initial))), generator)
         for step in range(length):
             states[:, step] = state
-            symbols[:, step] = _draw(self.emission[state], generator)
-            state = _draw(self.transition[state], generator)
+            symbols[:, step] = categories(self.emission[state], generator)
+            state = categories(self.transition[state], generator)
         return states, symbols
+
+
+@dataclass(frozen=True)
+class MarkovChain:
+    """A Markov chain whose states are seen.
+
+    Attributes:
+        initial: `[states]`, probability of the first state.
+        transition: `[states, states]`, row = from, column = to.
+    """
+
+    initial: NDArray[np.float64]
+    transition: NDArray[np.float64]
+
+    def sample(self, sequences: int, length: int, generator: np.random.Generator) -> NDArray[np.int16]:
+        """Draw states, `[sequences, length]`."""
+        states = np.empty((sequences, length), dtype=np.int16)
+        states[:, 0] = categories(np.broadcast_to(self.initial, (sequences, len(self.initial))), generator)
+        for step in range(1, length):
+            states[:, step] = categories(self.transition[states[:, step - 1]], generator)
+        return states
 
 
 def stationary(transition: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -100,10 +122,3 @@ def _backward(model: HiddenMarkovModel, likelihood: NDArray[np.float64], future:
         folded = (likelihood[:, ahead:] * message[:, : length - ahead]) @ model.transition.T
         message[:, : length - ahead] = folded / folded.sum(-1, keepdims=True)  # else a long lag would underflow to 0
     return message
-
-
-def _draw(probabilities: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.int16]:
-    """One category a row of `[rows, categories]`."""
-    thresholds = np.cumsum(probabilities, axis=-1)
-    uniform = generator.random((len(probabilities), 1)) * thresholds[:, -1:]
-    return (uniform >= thresholds).sum(-1).astype(np.int16)

@@ -13,6 +13,7 @@ VERBS = {
     "reference": "score the baseline and the ideal observer of a cell on the test examples",
     "train": "train one model: one (task, mask, seed)",
     "evaluate": "score one trained model on the test examples",
+    "generate": "let one trained model write text by itself, and judge it",
     "gather": "collect all runs into metrics.parquet, timing.parquet and audit.parquet",
     "compare": "compare masks over paired seeds, and models with their ceilings",
     "figure": "draw one figure as SVG and PNG, with its data as CSV",

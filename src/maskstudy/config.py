@@ -130,6 +130,15 @@ def task_settings(config: Config, name: str) -> dict[str, Any]:
     return settings
 
 
+def is_generative(config: Config, name: str) -> bool:
+    """Whether a model of this task can write text by itself.
+
+    Raises:
+        StudyError: as `task_settings`.
+    """
+    return tasks.build(task_settings(config, name)).generative
+
+
 def model_settings(config: Config, name: str) -> dict[str, Any]:
     """The model of a task: the study's, with what the task changes."""
     return config["model"] | config["tasks"][name].get("model", {})

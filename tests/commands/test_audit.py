@@ -1,116 +1,115 @@
+"""`maskstudy audit`: the verdicts of a task, and the refusal of those that its cells must not have."""
+
 import numpy as np
 import pytest
 
-from maskstudy import tasks
-from maskstudy.audit import access_grid, scored_access_digest
-from maskstudy.commands import audit
-from maskstudy.data.examples import write_examples
+from maskstudy import audit, files
+from maskstudy.commands import audit as command
+from maskstudy.commands import prepare, train
 from maskstudy.errors import StudyError
-from maskstudy.files import read_json
-from maskstudy.schemas import AUDIT
-from small_study import HMM, RandomTokens, cell, examples, next_token, settings
+from small_study import HMM, MODEL, TRAINING, cell, settings
 
-SPLITS = ("train", "validation", "test")
+MARKOV = {
+    "kind": "markov_next",
+    "dataset": None,
+    "parameters": {"symbols": 5, "length": 8, "train_examples": 64, "validation_examples": 16, "test_examples": 24},
+}
+STUDY = {"task": "markov_next", "mask": "causal", "role": "study"}
+CONTROL = {"task": "markov_next", "mask": "full", "role": "control"}
 
 
 @pytest.fixture
-def data(tmp_path, monkeypatch):
-    """Next-token examples of three kinds: the answers of all splits stand in the input."""
-    monkeypatch.setattr(tasks, "build", lambda _: RandomTokens())
-    for split, made in RandomTokens().splits(None).items():
-        write_examples(tmp_path / f"{split}.parquet", made)
-    return tmp_path
+def run(tmp_path):
+    """Audits these cells; gives the folder of the verdicts."""
+
+    def audited(cells, task=MARKOV, model=MODEL):
+        prepare.main([*settings(**task), "--raw", "raw", "--out", str(tmp_path / "data")])
+        out = tmp_path / "audit"
+        command.main(
+            [*settings(cells=cells, task=task, model=model), "--data", str(tmp_path / "data"), "--out", str(out)]
+        )
+        return out
+
+    return audited
 
 
-def run(folder, mask, role="study", layers=2):
-    out = folder / "audit" / f"{mask}.json"
-    given = settings(cell=cell(mask, role, "next"), task=HMM, layers=layers)
-    audit.main([*given, "--data", str(folder), "--out", str(out)])
-    return read_json(out)
-
-
-def write(folder, split, made):
-    write_examples(folder / f"{split}.parquet", made)
-
-
-def unanswered(split):
-    return examples(np.zeros((4, 8)), group=split)
-
-
-def test_a_study_cell_without_a_leak_passes(data):
-    verdict = run(data, "causal")
-    test = RandomTokens().splits(None)["test"]
-    assert verdict == {
-        **cell("causal", "study", "next"),
-        "leaks": False,
-        "measured_leaks": None,
-        "position": None,
-        "path": None,
-        "scored_access": scored_access_digest("causal", 2, test),
-        "grid": access_grid("causal", 2, 8),
-    }
-    assert set(AUDIT.names) <= set(verdict)
-
-
-@pytest.mark.parametrize(
-    ("mask", "path"),
-    [
-        ("full", "input 1 → layer 1 position 1 → layer 2 position 0"),
-        ("lookahead-1", "input 1 → layer 1 position 0 → layer 2 position 0"),
-    ],
-)
-def test_a_study_cell_that_leaks_stops_with_task_mask_position_and_path(data, mask, path):
+def refused(run, *cells, **given):
     with pytest.raises(StudyError) as raised:
-        run(data, mask)
+        run(list(cells), **given)
     message = str(raised.value)
-    assert f"task next, mask {mask}: scored position 0 sees its own answer: {path}" in message
-    assert "controls" in message
     assert "\n" not in message
-    assert not (data / "audit").exists()
+    return message
 
 
-def test_a_control_that_leaks_passes_and_says_where(data):
-    verdict = run(data, "full", "control")
-    assert verdict["leaks"] is True
-    assert verdict["position"] == 0
-    assert verdict["path"] == "input 1 → layer 1 position 1 → layer 2 position 0"
+def test_one_verdict_a_cell(run):
+    out = run([STUDY, CONTROL])
+    assert sorted(path.name for path in out.iterdir()) == ["causal.json", "full.json"]
+    causal, full = (files.read_json(out / f"{mask}.json") for mask in ("causal", "full"))
+    for verdict, of_cell in ((causal, STUDY), (full, CONTROL)):
+        assert {name: verdict[name] for name in of_cell} == of_cell
+        assert set(verdict) == {*of_cell, "leaks", "measured_leaks", "position", "path", "scored_access", "grid"}
+    assert (causal["leaks"], causal["measured_leaks"], causal["position"], causal["path"]) == (False, False, None, None)
+    assert (full["leaks"], full["measured_leaks"], full["position"]) == (True, True, 0)
+    assert full["path"] == "input 1 → layer 1 position 1 → layer 2 position 0"
+    assert causal["scored_access"] != full["scored_access"]
+    assert (causal["grid"]["look_ahead"], full["grid"]["look_ahead"]) == (0, 7)
 
 
-def test_a_control_that_does_not_leak_stops(data):
-    with pytest.raises(StudyError, match="task next, mask causal: declared as a control, but no scored") as raised:
-        run(data, "causal", "control")
-    assert "\n" not in str(raised.value)
-    assert not (data / "audit").exists()
+def test_a_task_whose_answers_stand_nowhere_leaks_under_no_mask(run):
+    out = run([cell("causal"), cell("lookahead-2"), cell("full")], task=HMM)
+    verdicts = [files.read_json(path) for path in sorted(out.iterdir())]
+    assert [(verdict["leaks"], verdict["measured_leaks"]) for verdict in verdicts] == [(False, False)] * 3
 
 
-@pytest.mark.parametrize("leaking", ["validation", "test"])
-def test_a_leak_in_any_split_is_found(data, leaking):
-    for split in SPLITS:
-        write(data, split, unanswered(split))
-    monkey_batch = RandomTokens(answer=lambda tokens: examples(tokens))
-    write(data, leaking, next_token([[0, 1, 2, 3, 0, 1, 2, 3]], group=leaking))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tasks, "build", lambda _: monkey_batch)
-        with pytest.raises(StudyError, match="scored position 0 sees its own answer"):
-            run(data, "full")
-        assert run(data, "causal")["leaks"] is False
+def test_the_same_audit_gives_the_same_bytes(run):
+    first = {path.name: path.read_bytes() for path in run([STUDY, CONTROL]).iterdir()}
+    assert {path.name: path.read_bytes() for path in run([STUDY, CONTROL]).iterdir()} == first
 
 
-def test_a_leak_in_what_a_batch_hides_is_found(data):
-    for split in SPLITS:
-        write(data, split, unanswered(split))
-    with pytest.raises(StudyError, match="scored position 0 sees its own answer"):
-        run(data, "full")  # nothing is scored in the files, but the batches of the task are next-token
+def test_a_study_cell_that_leaks_is_named_with_position_and_path(run, tmp_path):
+    message = refused(run, STUDY, {**CONTROL, "role": "study"})
+    assert message.startswith("task markov_next, mask full: scored position 0 sees its own answer: ")
+    assert "input 1 → layer 1 position 1 → layer 2 position 0; declare the mask under `controls`" in message
+    assert not (tmp_path / "audit").exists()  # nor has the cell that passed a verdict: the study must not go on
 
 
-def test_the_layers_are_those_of_the_model(data):
-    verdict = run(data, "full", "control", layers=3)
-    assert verdict["path"].endswith("layer 3 position 0")
-    assert len(verdict["grid"]["layers"]) == 3
+def test_a_control_that_does_not_leak_is_named(run, tmp_path):
+    message = refused(run, {**STUDY, "role": "control"}, CONTROL)
+    assert message.startswith("task markov_next, mask causal: declared as a control, but no scored position sees")
+    assert not (tmp_path / "audit").exists()
 
 
-def test_hidden_states_do_not_stand_in_the_input(tmp_path):
-    for split, made in tasks.build(HMM).splits(None).items():
-        write(tmp_path, split, made)
-    assert run(tmp_path, "full")["leaks"] is False
-    assert run(tmp_path, "full")["scored_access"] != run(tmp_path, "causal")["scored_access"]
+@pytest.mark.parametrize(("of_cell", "applied"), [(STUDY, "full"), (CONTROL, "causal")])
+def test_a_model_that_does_not_do_what_its_masks_say_is_named(run, tmp_path, monkeypatch, of_cell, applied):
+    original = audit.model_input
+    monkeypatch.setattr(audit, "model_input", lambda _mask, layers, each: original(applied, layers, each))
+    message = refused(run, of_cell)
+    assert message.startswith(f"task markov_next, mask {of_cell['mask']}: by its masks, scored position 0 ")
+    assert "of a random model" in message
+    assert not (tmp_path / "audit").exists()
+
+
+def test_a_leak_that_only_a_train_batch_shows_is_found_and_measured(run, monkeypatch):
+    class Careless(type(command.tasks.build(HMM))):
+        def batch(self, examples, index, generator):
+            batch = super().batch(examples, index, generator)
+            batch.target_positions[:, -1] = 0
+            return batch
+
+    monkeypatch.setattr(command.tasks, "build", lambda task: Careless(**task["parameters"]))
+    message = refused(run, cell("causal"), task=HMM)
+    assert "mask causal: scored position 5 sees its own answer: input 0" in message
+
+
+def test_a_verdict_lets_its_own_cell_train_and_no_other(run, tmp_path):
+    out = run([STUDY, CONTROL])
+
+    def trained(of_cell, mask):
+        parts = settings(cell=of_cell, task=MARKOV, model=MODEL, training=TRAINING)
+        paths = ["--data", str(tmp_path / "data"), "--audit", str(out / f"{mask}.json"), "--run", str(tmp_path / mask)]
+        train.main([*parts, "--seed", "0", *paths])
+
+    trained(CONTROL, "full")
+    assert np.isfinite(files.read_json(tmp_path / "full" / "cost.json")["train_flops"])
+    with pytest.raises(StudyError, match="the audit is not a pass of task markov_next, mask full"):
+        trained(CONTROL, "causal")

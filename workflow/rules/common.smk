@@ -48,6 +48,12 @@ SEEDS = study.seeds(config)
 DATA = f"{RESULTS}/data/{{task}}"
 AUDIT = f"{RESULTS}/audit/{{task}}/{{mask}}.json"
 RUN = f"{RESULTS}/runs/{{task}}/{{mask}}/seed-{{seed}}"
+GENERATED = [
+    f"{RESULTS}/runs/{cell.task}/{cell.mask}/seed-{seed}/generated.json"
+    for cell in CELLS
+    if study.is_generative(config, cell.task)
+    for seed in SEEDS
+]
 FIGURES = expand(f"{RESULTS}/figures/{{figure}}.svg", figure=config["figures"])
 
 
@@ -62,12 +68,20 @@ def task_source(verb, task):
     return source_digest(verb, f"tasks.{study.task_settings(config, task)['kind']}")
 
 
+def audit_settings(task):
+    """All cells of a task, the task and its model, as JSON."""
+    settings = {
+        "cells": [cell.settings() for cell in CELLS if cell.task == task],
+        "task": study.task_settings(config, task),
+        "model": study.model_settings(config, task),
+    }
+    return json.dumps(settings)
+
+
 def cell_settings(wildcards, *parts):
-    """The cell, its task, and the named parts of the config (`model`, `layers`, `training`), as JSON."""
-    model = study.model_settings(config, wildcards.task)
+    """The cell, its task, and the named parts of the config (`model`, `training`), as JSON."""
     available = {
-        "model": model,
-        "layers": model["layers"],
+        "model": study.model_settings(config, wildcards.task),
         "training": study.training_settings(config, wildcards.task),
     }
     settings = {

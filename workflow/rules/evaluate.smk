@@ -1,4 +1,4 @@
-"""Scores on the test examples: of each trained model, and of what a cell is compared with."""
+"""Scores on the test examples: of each trained model, of what it writes, and of what a cell is compared with."""
 
 
 rule evaluate:
@@ -15,7 +15,7 @@ rule evaluate:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1024,
+        mem_mb=2048,
     params:
         source=lambda wildcards: task_source("evaluate", wildcards.task),
         settings=lambda wildcards: cell_settings(wildcards, "model"),
@@ -25,6 +25,32 @@ rule evaluate:
         "evaluate {wildcards.task} under {wildcards.mask}, seed {wildcards.seed}"
     shell:
         "maskstudy evaluate --settings {params.settings:q} --seed {wildcards.seed}"
+        " --data {params.data} --run {params.run} > {log} 2>&1"
+
+
+rule generate:
+    input:
+        train=f"{DATA}/train.parquet",
+        test=f"{DATA}/test.parquet",
+        model=f"{RUN}/model.safetensors",
+    output:
+        generated=f"{RUN}/generated.json",
+    log:
+        f"{RESULTS}/logs/generate/{{task}}/{{mask}}/seed-{{seed}}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2048,
+    params:
+        source=lambda wildcards: task_source("generate", wildcards.task),
+        settings=lambda wildcards: cell_settings(wildcards, "model"),
+        data=subpath(input.test, parent=True),
+        run=subpath(output.generated, parent=True),
+    message:
+        "generate {wildcards.task} under {wildcards.mask}, seed {wildcards.seed}: what does the model write by itself?"
+    shell:
+        "maskstudy generate --settings {params.settings:q} --seed {wildcards.seed}"
         " --data {params.data} --run {params.run} > {log} 2>&1"
 
 

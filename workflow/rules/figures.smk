@@ -9,6 +9,7 @@ for figure in config["figures"]:
             tables=multiext(f"{RESULTS}/", "metrics.parquet", "comparisons.parquet", "ceiling_gaps.parquet"),
             histories=every_run(f"{RUN}/history.parquet"),
             audits=every_cell(AUDIT),
+            generated=GENERATED if figure == "leak" else [],
         output:
             svg=report(
                 f"{RESULTS}/figures/{figure}.svg",

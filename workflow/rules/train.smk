@@ -5,7 +5,8 @@ rule train:
     input:
         train=f"{DATA}/train.parquet",
         validation=f"{DATA}/validation.parquet",
-        audit=AUDIT,
+        # A gate, not an ingredient: a mask more makes the verdicts of its task again, and trains no other mask again.
+        audit=ancient(AUDIT),
     output:
         model=f"{RUN}/model.safetensors",
         history=f"{RUN}/history.parquet",
@@ -17,7 +18,7 @@ rule train:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1024,
+        mem_mb=2048,
     params:
         source=lambda wildcards: task_source("train", wildcards.task),
         settings=lambda wildcards: cell_settings(wildcards, "model", "training"),

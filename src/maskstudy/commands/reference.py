@@ -1,6 +1,10 @@
-"""`maskstudy reference`: what a cell is compared with: its baseline, and its ideal observer where one is known."""
+"""`maskstudy reference`: what a cell is compared with: its baseline, and its ideal observer where one is known.
+
+Where the answers are the next tokens, also what knowing their frequencies alone is worth, `unigram`.
+"""
 
 from maskstudy import tasks
+from maskstudy.baselines import backoff_log_probabilities
 from maskstudy.commands import options
 from maskstudy.data.examples import read_examples
 from maskstudy.files import write_json, write_table
@@ -22,6 +26,7 @@ def main(arguments: list[str]) -> None:
     ideal = task.ceiling(mask, test)
     observer = None if ideal is None else score(ideal, test)
     best_known = baseline if observer is None else observer
+    unigram = score(backoff_log_probabilities(train, test, (), task.answers), test) if task.generative else None
     write_table(given.out.with_name(f"{given.out.name}.parquet"), best_known.table(), PREDICTIONS)
     write_json(
         given.out.with_name(f"{given.out.name}.json"),
@@ -30,5 +35,6 @@ def main(arguments: list[str]) -> None:
             "mask": mask,
             "baseline": baseline.metrics(),
             "ceiling": None if observer is None else observer.metrics(),
+            "unigram": None if unigram is None else unigram.metrics(),
         },
     )

@@ -35,12 +35,11 @@ from numpy.typing import NDArray
 
 from maskstudy.baselines import backoff_log_probabilities, neighbours, visible_future
 from maskstudy.ceilings import HiddenMarkovModel, state_posteriors, stationary
-from maskstudy.errors import StudyError
-from maskstudy.randomness import stream
-from maskstudy.tasks.task import NOWHERE, Examples
+from maskstudy.data.sequences import Sequences, independent_splits
+from maskstudy.parameters import check_positive, check_whole
+from maskstudy.tasks.task import LARGEST, NOWHERE, Examples
 
 BASELINE_REACH = 3  # symbols on each side that the n-gram baseline counts; more are too rare to help
-_LARGEST = 2**15 - 1  # what the int16 of tokens and targets holds
 
 
 @dataclass(frozen=True)
@@ -64,6 +63,7 @@ class HmmTagging:
     """
 
     dataset: ClassVar[str | None] = None
+    generative: ClassVar[bool] = False
 
     states: int = 8
     symbols: int = 12
@@ -78,16 +78,11 @@ class HmmTagging:
     def __post_init__(self) -> None:
         """Refuse parameters that make no task."""
         for name, least in (("states", 2), ("symbols", 2), ("length", 1)):
-            if not _is_whole(value := getattr(self, name), least) or value > _LARGEST:
-                raise StudyError(f"hmm_tagging: {name}: {value!r}; allowed: whole numbers from {least} to {_LARGEST}")
-        for name in ("train_examples", "validation_examples", "test_examples", "chain_seed"):
-            least = 0 if name == "chain_seed" else 1
-            if not _is_whole(value := getattr(self, name), least):
-                raise StudyError(f"hmm_tagging: {name}: {value!r}; allowed: whole numbers from {least}")
+            check_whole(f"hmm_tagging: {name}", getattr(self, name), least, LARGEST)
+        for name, least in (("train_examples", 1), ("validation_examples", 1), ("test_examples", 1), ("chain_seed", 0)):
+            check_whole(f"hmm_tagging: {name}", getattr(self, name), least)
         for name in ("transition_concentration", "emission_concentration"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
-                raise StudyError(f"hmm_tagging: {name}: {value!r}; allowed: numbers above 0")
+            check_positive(f"hmm_tagging: {name}", getattr(self, name))
 
     @property
     def vocabulary(self) -> int:
@@ -108,12 +103,14 @@ class HmmTagging:
 
     def splits(self, documents: Any) -> dict[str, Examples]:  # noqa: ARG002
         """Independent sequences for train, validation and test; no sequence of one stands in another."""
-        chain, taken, splits = self.chain(), set[bytes](), {}
+        chain = self.chain()
+
+        def draw(count: int, generator: np.random.Generator) -> Sequences:
+            states, symbols = chain.sample(count, self.length, generator)
+            return symbols, states, np.full_like(symbols, NOWHERE)
+
         counts = {"test": self.test_examples, "validation": self.validation_examples, "train": self.train_examples}
-        for split, count in counts.items():
-            splits[split] = self._examples(chain, split, count, taken)
-            taken.update(row.tobytes() for row in splits[split].tokens)
-        return splits
+        return independent_splits("hmm_tagging", self.chain_seed, counts, draw)
 
     def batch(self, examples: Examples, index: NDArray[np.int64], generator: np.random.Generator) -> Examples:  # noqa: ARG002
         """The examples at `index`; nothing is hidden."""
@@ -139,31 +136,3 @@ class HmmTagging:
         posteriors = state_posteriors(self.chain(), test.tokens, visible_future(mask))
         with np.errstate(divide="ignore"):  # a state that cannot have emitted a symbol has probability 0
             return np.log(posteriors.reshape(-1, self.states))
-
-    def _examples(self, chain: HiddenMarkovModel, split: str, count: int, taken: set[bytes]) -> Examples:
-        """`count` sequences that are not in `taken`."""
-        generator = stream(self.chain_seed, f"hmm_tagging {split}")
-        states, symbols = chain.sample(count, self.length, generator)
-        for _ in range(1000):
-            known = np.array([row.tobytes() in taken for row in symbols])
-            if not known.any():
-                break
-            states[known], symbols[known] = chain.sample(int(known.sum()), self.length, generator)
-        else:
-            raise StudyError(
-                f"hmm_tagging: length {self.length} leaves too few different sequences for separate splits; raise it"
-            )
-        lengths = np.full(count, self.length, dtype=np.int32)
-        return Examples(
-            tokens=symbols,
-            targets=states,
-            lengths=lengths,
-            condition_lengths=np.zeros_like(lengths),
-            target_positions=np.full_like(symbols, NOWHERE),
-            groups=np.array([f"{split}-{number}" for number in range(count)], dtype=np.str_),
-        )
-
-
-def _is_whole(value: object, least: int) -> bool:
-    """A whole number from `least`; True and 2.0 are none."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least

@@ -29,15 +29,15 @@ from numpy.typing import NDArray
 
 from maskstudy.baselines import backoff_log_probabilities, neighbours
 from maskstudy.data.documents import Document
+from maskstudy.data.windows import BYTES, by_split, cut
 from maskstudy.errors import StudyError
-from maskstudy.tasks.task import NOT_SCORED, NOWHERE, Examples
+from maskstudy.parameters import check_whole
+from maskstudy.tasks.task import LARGEST, NOT_SCORED, Examples
 
-BYTES = 256
 MASK = 256  # stands in the input where a byte is hidden
 PAD = 257
 REACH = 5  # known bytes on each side for the baseline: of 3 … 6 the best on WikiText-2's validation text, in nats
 _HIDING_SEED = 20181011
-_LONGEST = 2**15 - 1  # what int16 positions hold
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class MaskedByte:
     """
 
     dataset: ClassVar[str | None] = "text"
+    generative: ClassVar[bool] = False
 
     length: int = 64
     hidden: float = 0.15
@@ -65,15 +66,11 @@ class MaskedByte:
 
     def __post_init__(self) -> None:
         """Refuse parameters that make no task."""
-        if not _is_count(self.length) or self.length > _LONGEST:
-            raise StudyError(f"masked_byte: length: {self.length!r}; allowed: whole numbers from 1 to {_LONGEST}")
+        check_whole("masked_byte: length", self.length, 1, LARGEST)
         if isinstance(self.hidden, bool) or not isinstance(self.hidden, int | float) or not 0 < self.hidden <= 1:
             raise StudyError(f"masked_byte: hidden: {self.hidden!r}; allowed: numbers above 0, at most 1")
         for split, limit in self._limits().items():
-            if limit is not None and not _is_count(limit):
-                raise StudyError(
-                    f"masked_byte: {split}_windows: {limit!r}; allowed: whole numbers from 1, or null for all"
-                )
+            check_whole(f"masked_byte: {split}_windows", limit, 1, or_null=True)
 
     @property
     def vocabulary(self) -> int:
@@ -91,39 +88,15 @@ class MaskedByte:
         Raises:
             StudyError: a split holds no byte of text.
         """
-        splits = {}
-        for place, (split, limit) in enumerate(self._limits().items()):
-            windows = self.windows(documents[split])
-            if not len(windows):
-                raise StudyError(f"masked_byte: no text in {split}; add text to the dataset")
-            if limit is not None and limit < len(windows):
-                windows = windows[np.arange(limit) * len(windows) // limit]
-            splits[split] = windows
+        splits = by_split(documents, self._limits(), self.windows, "masked_byte")
+        for place, split in enumerate(splits):
             if split != "train":
-                splits[split] = self._hide(windows, np.random.default_rng([_HIDING_SEED, place]))
+                splits[split] = self._hide(splits[split], np.random.default_rng([_HIDING_SEED, place]))
         return splits
 
     def windows(self, documents: Sequence[Document]) -> Examples:
         """All windows of the documents, in order, nothing hidden and nothing scored; `groups` names the document."""
-        texts = [np.frombuffer(document.text.encode("utf-8"), dtype=np.uint8) for document in documents]
-        counts = [-(-len(text) // self.length) for text in texts]
-        flat = np.full(sum(counts) * self.length, PAD, dtype=np.int16)
-        lengths = np.full(sum(counts), self.length, dtype=np.int32)
-        end = 0
-        for text, count in zip(texts, counts, strict=True):
-            flat[end * self.length : end * self.length + len(text)] = text
-            end += count
-            if count:
-                lengths[end - 1] = len(text) - (count - 1) * self.length
-        tokens = flat.reshape(-1, self.length)
-        return Examples(
-            tokens=tokens,
-            targets=np.full_like(tokens, NOT_SCORED),
-            lengths=lengths,
-            condition_lengths=np.zeros_like(lengths),
-            target_positions=np.full_like(tokens, NOWHERE),
-            groups=np.repeat(np.array([document.group for document in documents], dtype=np.str_), counts),
-        )
+        return cut(documents, self.length, PAD)
 
     def batch(self, examples: Examples, index: NDArray[np.int64], generator: np.random.Generator) -> Examples:
         """The windows at `index`, with new positions hidden, drawn from `generator`."""
@@ -165,8 +138,3 @@ class MaskedByte:
             tokens=np.where(picked, np.int16(MASK), windows.tokens),
             targets=np.where(picked, windows.tokens, np.int16(NOT_SCORED)),
         )
-
-
-def _is_count(value: object) -> bool:
-    """A whole number from 1; True and 2.0 are none."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 NOT_SCORED = -100  # the value that torch.nn.functional.cross_entropy skips
 NOWHERE = -1
+LARGEST = 2**15 - 1  # what the int16 of tokens, targets and positions holds
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,42 @@ class Examples:
         return type(self)(**{name: value[index] if len(value) else value for name, value in picked.items()})
 
 
+def next_tokens(tokens: NDArray[np.int16], lengths: NDArray[np.int32]) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    """The next token as the answer at every position but the last real one.
+
+    The last real token is there as an answer alone: nothing is scored at it, for its own answer would stand nowhere.
+
+        >>> next_tokens(np.array([[5, 6, 7], [8, 9, 0]], dtype=np.int16), np.array([3, 2], dtype=np.int32))
+        (array([[   6,    7, -100],
+               [   9, -100, -100]], dtype=int16), array([[ 1,  2, -1],
+               [ 1, -1, -1]], dtype=int16))
+
+    Args:
+        tokens: `[examples, length]`.
+        lengths: `[examples]`, how many tokens are real.
+
+    Returns:
+        Targets and target positions, `[examples, length]` each.
+    """
+    answered = np.arange(tokens.shape[1]) < lengths[:, None] - 1  # examples, length
+    following = np.roll(tokens, -1, axis=1)
+    positions = np.arange(1, tokens.shape[1] + 1, dtype=np.int16)
+    return np.where(answered, following, np.int16(NOT_SCORED)), np.where(answered, positions, np.int16(NOWHERE))
+
+
 class Task(Protocol):
     """What every task offers. Build one with its parameters from config.yaml; all of it is NumPy.
 
     Attributes:
         dataset: the kind of dataset that the task reads (`text`), or None for a synthetic source.
+        generative: whether the answer at each position is the next token, so that a model can write on by itself.
         vocabulary: number of input tokens, special tokens included.
         answers: number of possible answers.
         length: positions of an example.
     """
 
     dataset: ClassVar[str | None]
+    generative: ClassVar[bool]
 
     @property
     def vocabulary(self) -> int: ...  # noqa: D102

@@ -1,0 +1,171 @@
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from maskstudy.evaluation import log_probabilities
+from maskstudy.generation import continuations, drawn, likeliest, scored_continuations, spelled
+from maskstudy.masks import layer_masks
+from maskstudy.randomness import stream
+from maskstudy.shape import POSITIONS, ModelShape
+from maskstudy.tasks.task import NOT_SCORED, NOWHERE
+from small_study import random_model
+
+LENGTH, VOCABULARY, ANSWERS = 7, 9, 8  # one token is no answer, as padding
+MASKS = ("causal", "full", "lookahead-1")
+
+
+def model_of(seed=0, **changes):
+    sizes = {"vocabulary": VOCABULARY, "answers": ANSWERS, "length": LENGTH, "width": 8, "layers": 2, "heads": 2}
+    return random_model(ModelShape(**(sizes | changes)), seed)
+
+
+def prompts(count=5, length=2, seed=0):
+    return np.random.default_rng(seed).integers(0, ANSWERS, (count, length)).astype(np.int16)
+
+
+def one_step_at_a_time(model, mask, prompt, steps, window=LENGTH - 1):
+    """A single text, its masks made for it alone, its answer read at the newest position."""
+    written = prompt.tolist()
+    for _ in range(steps):
+        read = written[-window:]
+        with torch.no_grad():
+            logits = model(torch.tensor([read]), layer_masks(mask, model.shape.layers, len(read)))
+        written.append(int(logits[0, -1].argmax()))
+    return written[len(prompt) :]
+
+
+# --- greedy -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("mask", MASKS)
+def test_greedy_is_the_likeliest_token_step_by_step(mask, positions):
+    """20 steps, far beyond what the model reads at a time."""
+    model = model_of(positions=positions)
+    found = continuations(model, mask, prompts(), 20, likeliest)
+    assert found.shape == (5, 20)
+    assert found.dtype == np.int16
+    assert found.tolist() == [one_step_at_a_time(model, mask, prompt, 20) for prompt in prompts()]
+    assert len(np.unique(found)) > 1
+
+
+@pytest.mark.parametrize(("mask", "equal"), [("causal", True), ("full", False), ("lookahead-1", False)])
+def test_only_a_causal_model_writes_what_it_says_when_it_reads_the_whole(mask, equal):
+    """One parallel pass over the finished text against the steps that wrote it."""
+    agreement = []
+    for seed in range(8):
+        model = model_of(seed)
+        text = continuations(model, mask, prompts(), LENGTH - 2, likeliest)
+        whole = scored_continuations(prompts(), text)
+        forced = log_probabilities(model, mask, whole).argmax(-1).reshape(text.shape)
+        agreement.append(np.array_equal(forced, text))
+    assert all(agreement) if equal else not all(agreement)
+
+
+def test_a_text_does_not_depend_on_those_beside_it():
+    model = model_of()
+    together = continuations(model, "full", prompts(), 6, likeliest)
+    for row, prompt in enumerate(prompts()):
+        np.testing.assert_array_equal(continuations(model, "full", prompt[None], 6, likeliest)[0], together[row])
+
+
+def test_the_model_reads_no_more_than_it_has_answered_positions_for():
+    """The last position of an example was never scored: with learned positions nothing was trained there."""
+    model = model_of(positions="learned")
+    long = prompts(count=3, length=11)
+    with torch.no_grad():
+        model.position[-1] = torch.nan
+    found = continuations(model, "causal", long, 4, likeliest)
+    other = long.copy()
+    other[:, : 11 - (LENGTH - 1)] = (other[:, : 11 - (LENGTH - 1)] + 1) % ANSWERS
+    np.testing.assert_array_equal(found, continuations(model, "causal", other, 4, likeliest))
+    nearer = long.copy()
+    nearer[:, -(LENGTH - 1)] = (nearer[:, -(LENGTH - 1)] + 1) % ANSWERS
+    texts = [continuations(model_of(seed, positions="learned"), "causal", long, 4, likeliest) for seed in range(5)]
+    others = [continuations(model_of(seed, positions="learned"), "causal", nearer, 4, likeliest) for seed in range(5)]
+    assert not np.array_equal(texts, others)  # the oldest that it does read matters
+
+
+def test_dropout_is_off():
+    model = model_of(dropout=0.5)
+    model.train()
+    one, again = (continuations(model, "causal", prompts(), 8, likeliest) for _ in range(2))
+    np.testing.assert_array_equal(one, again)
+
+
+def test_of_equals_the_first_is_taken():
+    assert likeliest(np.array([[0.1, 0.4, 0.4, 0.1], [0.25, 0.25, 0.25, 0.25]])).tolist() == [1, 0]
+
+
+# --- sampling ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_writes_the_same_text_and_another_another():
+    model = model_of()
+    one, again, other = (
+        continuations(model, "causal", prompts(), 12, drawn(stream(seed, "generation"))) for seed in (3, 3, 4)
+    )
+    np.testing.assert_array_equal(one, again)
+    assert not np.array_equal(one, other)
+
+
+def test_tokens_are_as_frequent_as_the_model_says():
+    model = model_of()
+    count = 4000
+    prompt = np.tile(prompts(1), (count, 1))
+    found = continuations(model, "causal", prompt, 2, drawn(np.random.default_rng(0)))
+    with torch.no_grad():
+        first = model(torch.from_numpy(prompt[:1].astype(np.int64)), layer_masks("causal", 2, 2))[0, -1].softmax(-1)
+    shares = np.bincount(found[:, 0], minlength=ANSWERS) / count
+    np.testing.assert_allclose(shares, first.numpy(), atol=5 * np.sqrt(0.25 / count))
+    token = int(np.bincount(found[:, 0]).argmax())
+    read = torch.tensor([[*prompt[0].tolist(), token]])
+    with torch.no_grad():
+        second = model(read, layer_masks("causal", 2, 3))[0, -1].softmax(-1)
+    following = found[found[:, 0] == token, 1]
+    shares = np.bincount(following, minlength=ANSWERS) / len(following)
+    np.testing.assert_allclose(shares, second.numpy(), atol=5 * np.sqrt(0.25 / len(following)))
+
+
+# --- texts as examples ------------------------------------------------------------------------------------------------
+
+
+def test_what_follows_the_prompt_is_scored_and_nothing_else():
+    texts = scored_continuations(np.array([[1, 2, 3]], dtype=np.int16), np.array([[4, 5]], dtype=np.int16))
+    no, nowhere = NOT_SCORED, NOWHERE
+    assert texts.tokens.tolist() == [[1, 2, 3, 4, 5]]
+    assert texts.targets.tolist() == [[no, no, 4, 5, no]]
+    assert texts.target_positions.tolist() == [[nowhere, nowhere, 3, 4, nowhere]]
+    assert texts.lengths.tolist() == [5]
+
+
+def test_a_prompt_of_one_token():
+    texts = scored_continuations(np.array([[7]], dtype=np.int16), np.array([[4]], dtype=np.int16))
+    assert texts.targets.tolist() == [[4, NOT_SCORED]]
+
+
+# --- spelling ---------------------------------------------------------------------------------------------------------
+
+
+def spell(tokens, vocabulary=12, dataset=None):
+    return spelled(np.array(tokens, dtype=np.int16), SimpleNamespace(vocabulary=vocabulary, dataset=dataset))
+
+
+def test_bytes_are_text_and_what_is_none_is_escaped():
+    assert spell([*"Größe\n".encode()], 257, "text") == "Größe\n"
+    assert spell([72, 0xC3, 105], 257, "text") == "H\\xc3i"
+    assert spell([72, 256, 105], 258, "text") == "H<256>i"
+
+
+def test_states_are_letters_as_long_as_there_are_any_and_then_numbers():
+    assert spell([0, 1, 25], 26) == "ABZ"
+    assert spell([0, 1, 26], 27) == "0 1 26"
+
+
+def test_different_texts_of_states_are_spelled_differently():
+    for vocabulary in (26, 200):
+        texts = [spell(tokens, vocabulary) for tokens in np.random.default_rng(0).integers(0, vocabulary, (50, 3))]
+        assert all(one != other for one, other in pairwise(sorted(texts)))
