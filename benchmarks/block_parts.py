@@ -1,8 +1,8 @@
 """What the parts of a training step cost on this machine: `python benchmarks/block_parts.py`.
 
-Every variant is timed in turn (CPU time, which other processes disturb less), one step each, round after round, in one
-process on one thread; the table gives the median
-over rounds and its ratio to the study's own choice in the same rounds. docs/performance.md holds such a table.
+Every variant is timed in turn, one step each, round after round, in one process on one thread. The time is CPU time, which
+other processes disturb less. The table gives the median over rounds and its ratio to the study's own choice in the same
+rounds; docs/performance.md holds such a table.
 """
 
 import argparse

@@ -28,7 +28,8 @@ def main(arguments: list[str]) -> None:
     results = Results(given.results, settings)
     tables = {name: make(results) for name, make in TABLES.items()}
     drawings = given.results / "figures"
-    drawn = [name for name in settings.figures or figures.names() if _shows_something(drawings / f"{name}.csv")]
+    shown = figures.names() if settings.figures is None else settings.figures
+    drawn = [name for name in shown if _shows_something(drawings / f"{name}.csv")]
     pdf = compile_pdf(collect(settings, tables, drawn), drawings)
     for name, table in tables.items():
         with replacing(given.results / "tables" / f"{name}.csv") as temporary:

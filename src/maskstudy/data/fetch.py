@@ -106,9 +106,9 @@ def _download(pinned: Requirement, requirements: Path, out: Path) -> Path:
         result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         if result.returncode:
             said = result.stderr + (log.read_text(encoding="utf-8", errors="replace") if log.exists() else "")
-            raise StudyError(f"fetch: {pinned}: {_failure(said, result.returncode, pinned, requirements)}")
+            raise StudyError(f"{pinned}: {_failure(said, result.returncode, pinned, requirements)}")
         if not (wheel := _present(pinned, folder)):
-            raise StudyError(f"fetch: {pinned}: pip gave no wheel with the hash in {requirements}; check the pin there")
+            raise StudyError(f"{pinned}: pip gave no wheel with the hash in {requirements}; check the pin there")
         return wheel.replace(out / wheel.name)
 
 
