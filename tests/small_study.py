@@ -90,6 +90,7 @@ class RandomTokens:
     """
 
     dataset: ClassVar[str | None] = None
+    generative: ClassVar[bool] = False
 
     answer: Callable[[NDArray[np.int16]], Examples] = next_token
     vocabulary: int = 4

@@ -97,11 +97,11 @@ REFUSED = {
     ),
     "an unknown task": (
         {"tasks.tagging": {"masks": ["full"]}},
-        ["config: tasks.tagging", "'tagging'", "allowed: hmm_tagging, masked_byte"],
+        ["config: tasks.tagging", "'tagging'", "allowed: hmm_tagging, markov_next, masked_byte, next_byte"],
     ),
     "an unknown kind": (
         {"tasks.tagging": {"kind": "task", "masks": ["full"]}},
-        ["config: tasks.tagging", "'task'", "allowed: hmm_tagging, masked_byte"],
+        ["config: tasks.tagging", "'task'", "allowed: hmm_tagging, markov_next, masked_byte, next_byte"],
     ),
     "an unknown mask": (
         {"tasks.hmm_tagging.masks": ["causal", "triangular"]},
@@ -267,6 +267,7 @@ def test_cells_stand_in_the_order_of_the_config():
         ),
         *(Cell("masked_byte", mask, "study") for mask in ["causal", "full"]),
         Cell("masked_byte", "lookahead-1", "control"),
+        *(Cell(task, *of) for task in ("markov_next", "next_byte") for of in (("causal", "study"), ("full", "control"))),
     ]
     assert cell(given, "masked_byte", "lookahead-1") == Cell("masked_byte", "lookahead-1", "control")
     assert cell(given, "masked_byte", "full").settings() == {"task": "masked_byte", "mask": "full", "role": "study"}

@@ -4,7 +4,7 @@ import sys
 import pandas as pd
 import pytest
 
-from fake_results import FakeTask, arguments, write
+from fake_results import TASKS, FakeTask, arguments, write
 from maskstudy import figures
 from maskstudy.commands import figure
 from maskstudy.errors import StudyError
@@ -17,7 +17,7 @@ KINDS = ("svg", "png", "csv")
 def study(tmp_path_factory):
     """A results folder and its settings."""
     folder = tmp_path_factory.mktemp("results")
-    return folder, write(folder, seeds=3)
+    return folder, write(folder, {**TASKS, "next": FakeTask(masks=("causal",), controls=("full",))}, seeds=3)
 
 
 @pytest.mark.parametrize("name", figures.names())
