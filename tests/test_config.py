@@ -267,7 +267,6 @@ def test_cells_stand_in_the_order_of_the_config():
         ),
         *(Cell("masked_byte", mask, "study") for mask in ["causal", "full"]),
         Cell("masked_byte", "lookahead-1", "control"),
-        *(Cell(task, *of) for task in ("markov_next", "next_byte") for of in (("causal", "study"), ("full", "control"))),
     ]
     assert cell(given, "masked_byte", "lookahead-1") == Cell("masked_byte", "lookahead-1", "control")
     assert cell(given, "masked_byte", "full").settings() == {"task": "masked_byte", "mask": "full", "role": "study"}
