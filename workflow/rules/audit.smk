@@ -3,6 +3,15 @@
 One rule a task, for it judges all masks of the task at once: most of the time of a job goes into starting up.
 """
 
+
+rule audit:
+    input:
+        every_cell(AUDIT),
+    localrule: True
+    message:
+        "audit: the verdict on every cell"
+
+
 for task in TASKS:
 
     rule:

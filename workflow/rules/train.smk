@@ -18,7 +18,7 @@ rule train:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2048,
+        mem_mb=1024,
     params:
         source=lambda wildcards: task_source("train", wildcards.task),
         settings=lambda wildcards: cell_settings(wildcards, "model", "training"),
