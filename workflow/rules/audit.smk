@@ -33,7 +33,7 @@ for task in TASKS:
             source=task_source("audit", task),
             settings=audit_settings(task),
             data=subpath(input.test, parent=True),
-            folder=f"{RESULTS}/audit/{task}",
+            folder=lambda wildcards, output: str(Path(output[0]).parent),
         message:
             "audit {params.task}: does any scored position see its answer?"
         shell:
