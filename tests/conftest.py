@@ -1,4 +1,4 @@
-"""One thread a process, before torch is imported: small products gain nothing from more, and busy cores make them wait."""
+"""One thread a process, set before torch is imported: small products gain nothing from more."""
 
 import os
 

@@ -116,7 +116,9 @@ def test_writes_effect_sizes_in_the_order_of_the_comparisons(results):
     run(results)
     effects = files.read_table(results / "effects.parquet", schemas.EFFECTS).to_pylist()
     pair = ("task", "metric", "mask_a", "mask_b")
-    assert [[row[name] for name in pair] for row in effects] == [[row[name] for name in pair] for row in comparisons(results)]
+    assert [[row[name] for name in pair] for row in effects] == [
+        [row[name] for name in pair] for row in comparisons(results)
+    ]
     assert effects[0]["low"] <= 0.2 <= effects[0]["high"]
     assert effects[0]["superiority"] == 1
 

@@ -1,7 +1,8 @@
 """Ways to break the code on purpose, and the tests that are there to notice.
 
-Each mutant is one edit of one module: a bug of a kind that public attention code has had. `run.py` makes the edit in a copy
-of the package and runs the named tests; all of them pass on the code as it is, and at least one must fail on the mutant.
+Each mutant is one edit of one module: a bug of a kind that public attention code has had. `run.py` makes the edit in a
+copy of the package and runs the named tests; all of them pass on the code as it is, and at least one must fail on the
+mutant.
 """
 
 from dataclasses import dataclass
@@ -40,8 +41,10 @@ MUTANTS = [
         "masks.py",
         "return key <= query\n",
         "return key < query\n",
-        ("test_masks.py::test_access_of_causal_and_full_is_the_mask_itself",
-         "test_masks.py::test_causal_full_and_lookahead_are_their_loops_for_unequal_lengths"),
+        (
+            "test_masks.py::test_access_of_causal_and_full_is_the_mask_itself",
+            "test_masks.py::test_causal_full_and_lookahead_are_their_loops_for_unequal_lengths",
+        ),
     ),
     Mutant(
         "look-ahead sees one token more than its name says",
@@ -55,23 +58,30 @@ MUTANTS = [
         "masks.py",
         "StudyMask(lookahead(future), causal)",
         "StudyMask(lookahead(future), lookahead(future))",
-        ("test_masks.py::test_lookahead_k_sees_exactly_k_tokens_of_the_future_however_many_layers",
-         "test_model.py::test_lookahead_k_reaches_k_tokens_ahead_and_no_further"),
+        (
+            "test_masks.py::test_lookahead_k_sees_exactly_k_tokens_of_the_future_however_many_layers",
+            "test_model.py::test_lookahead_k_reaches_k_tokens_ahead_and_no_further",
+        ),
     ),
     Mutant(
         "queries aligned at the top left where there are more keys",
         "masks.py",
         "torch.arange(keys - queries, keys, device=device)[:, None]",
         "torch.arange(queries, device=device)[:, None]",
-        ("test_masks.py::test_one_query_against_a_cache_sees_all_cached_keys",
-         "test_attention.py::test_decoding_one_token_against_a_cache_is_the_last_row_of_the_whole_pass"),
+        (
+            "test_masks.py::test_one_query_against_a_cache_sees_all_cached_keys",
+            "test_attention.py::test_decoding_one_token_against_a_cache_is_the_last_row_of_the_whole_pass",
+        ),
     ),
     Mutant(
         "padding forgotten",
         "masks.py",
         "predicate = both(predicate, real(lengths))",
         "predicate = both(predicate)",
-        ("test_masks.py::test_no_mask_admits_padding", "test_evaluation.py::test_whatever_stands_in_padding_has_no_effect"),
+        (
+            "test_masks.py::test_no_mask_admits_padding",
+            "test_evaluation.py::test_whatever_stands_in_padding_has_no_effect",
+        ),
     ),
     Mutant(
         "the first padding position counts as real",
@@ -84,7 +94,7 @@ MUTANTS = [
         "padding kept for causal masks alone: dropping causality drops it too",
         "masks.py",
         "        if lengths is not None:\n            predicate = both",
-        "        if lengths is not None and name != \"full\":\n            predicate = both",
+        '        if lengths is not None and name != "full":\n            predicate = both',
         ("test_masks.py::test_no_mask_admits_padding", "test_model.py::test_padding_on_the_right_has_no_effect"),
     ),
     Mutant(
@@ -106,22 +116,30 @@ MUTANTS = [
         "masks.py",
         "return query_documents[:, None, :, None] == documents[:, None, None, :]",
         "return query_documents[:, None, :, None] >= documents[:, None, None, :]",
-        ("test_masks.py::test_same_document_is_its_loop_on_batches", "test_model.py::test_packed_documents_do_not_see_each_other"),
+        (
+            "test_masks.py::test_same_document_is_its_loop_on_batches",
+            "test_model.py::test_packed_documents_do_not_see_each_other",
+        ),
     ),
     Mutant(
         "masks joined by or instead of and",
         "masks.py",
         "allowed = allowed & predicate(query, key)",
         "allowed = allowed | predicate(query, key)",
-        ("test_masks.py::test_both_and_either_are_and_and_or", "test_masks.py::test_left_padding_joins_with_causal_in_one_mask"),
+        (
+            "test_masks.py::test_both_and_either_are_and_and_or",
+            "test_masks.py::test_left_padding_joins_with_causal_in_one_mask",
+        ),
     ),
     Mutant(
         "a 0/1 float mask is taken",
         "masks.py",
         "if not isinstance(mask, Tensor) or mask.dtype != torch.bool:",
         "if not isinstance(mask, Tensor):",
-        ("test_masks.py::test_anything_but_a_boolean_mask_is_refused",
-         "test_attention.py::test_anything_but_a_boolean_mask_is_refused"),
+        (
+            "test_masks.py::test_anything_but_a_boolean_mask_is_refused",
+            "test_attention.py::test_anything_but_a_boolean_mask_is_refused",
+        ),
     ),
     # --- access ---
     Mutant(
@@ -129,8 +147,10 @@ MUTANTS = [
         "masks.py",
         "seen = ((layer_mask | own).float() @ seen.float()) > 0",
         "seen = layer_mask | own",
-        ("test_masks.py::test_access_is_reachability_over_the_layers",
-         "test_masks.py::test_looking_ahead_in_every_layer_would_compound"),
+        (
+            "test_masks.py::test_access_is_reachability_over_the_layers",
+            "test_masks.py::test_looking_ahead_in_every_layer_would_compound",
+        ),
     ),
     Mutant(
         "access without the residual path",
@@ -159,16 +179,20 @@ MUTANTS = [
         "attention.py",
         "masked = scores.masked_fill(~mask, -math.inf)",
         "masked = scores.masked_fill(torch.zeros_like(mask), -math.inf)",
-        ("test_attention.py::test_masked_weights_are_exactly_zero_and_the_others_sum_to_one",
-         "test_model.py::test_attention_weights_are_those_that_the_fused_form_uses"),
+        (
+            "test_attention.py::test_masked_weights_are_exactly_zero_and_the_others_sum_to_one",
+            "test_model.py::test_attention_weights_are_those_that_the_fused_form_uses",
+        ),
     ),
     Mutant(
         "the mask dropped on the fused path",
         "attention.py",
         "attn_mask=mask | ~sees_something,",
         "attn_mask=None,",
-        ("test_attention.py::test_both_forms_agree_in_output_and_gradient_under_every_mask",
-         "test_model.py::test_under_causal_a_token_changes_nothing_before_it"),
+        (
+            "test_attention.py::test_both_forms_agree_in_output_and_gradient_under_every_mask",
+            "test_model.py::test_under_causal_a_token_changes_nothing_before_it",
+        ),
     ),
     Mutant(
         "the mask dropped under dropout",
@@ -204,8 +228,10 @@ MUTANTS = [
         "masked = scores.masked_fill(~mask, -math.inf).masked_fill(~sees_something, 0.0)  # ..., queries, keys\n"
         "    weights = torch.softmax(masked, dim=-1) * sees_something",
         "weights = torch.softmax(scores + additive, dim=-1).nan_to_num(0.0)",
-        ("test_attention.py::test_a_query_that_sees_nothing_gives_zero_and_passes_no_gradient",
-         "test_attention.py::test_the_output_of_an_empty_row_may_be_thrown_away"),
+        (
+            "test_attention.py::test_a_query_that_sees_nothing_gives_zero_and_passes_no_gradient",
+            "test_attention.py::test_the_output_of_an_empty_row_may_be_thrown_away",
+        ),
     ),
     Mutant(
         "NaN in padding spreads",
@@ -248,8 +274,10 @@ MUTANTS = [
         "model.py",
         "mixed.transpose(1, 2).reshape(stream.shape)",
         "mixed.reshape(stream.shape)",
-        ("test_model.py::test_a_token_influences_exactly_the_positions_whose_access_holds_it",
-         "test_model.py::test_a_whole_pass_is_the_formula_in_numpy"),
+        (
+            "test_model.py::test_a_token_influences_exactly_the_positions_whose_access_holds_it",
+            "test_model.py::test_a_whole_pass_is_the_formula_in_numpy",
+        ),
     ),
     Mutant(
         "values are rotated too",
@@ -263,8 +291,10 @@ MUTANTS = [
         "training.py",
         'torch.manual_seed(torch_seed(seed, "weights"))',
         "torch.seed()",
-        ("test_training.py::test_masks_of_a_seed_share_initial_weights_batches_and_hidden_positions",
-         "test_training.py::test_the_same_run_twice_is_identical_to_the_bit"),
+        (
+            "test_training.py::test_masks_of_a_seed_share_initial_weights_batches_and_hidden_positions",
+            "test_training.py::test_the_same_run_twice_is_identical_to_the_bit",
+        ),
     ),
     # --- training and evaluation ---
     Mutant(

@@ -12,19 +12,17 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+# Loaded once, here: each mutant is a fork of this process, which saves it the seconds of these imports. The package
+# itself is not loaded, so that each fork imports its own copy.
+import pandas  # noqa: F401
+import pytest
+import scipy.stats  # noqa: F401
+import torch
+
+from mutants import MUTANTS, Mutant
+
 TESTS = Path(__file__).resolve().parents[1]
 REPOSITORY = TESTS.parent
-sys.path.insert(0, str(Path(__file__).parent))
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # several mutants at a time, one thread each
-
-# Loaded once, here: each mutant is a fork of this process, which saves it the seconds of these imports. The package itself
-# is not loaded, so that each fork imports its own copy.
-import pandas  # noqa: E402, F401
-import pytest  # noqa: E402
-import scipy.stats  # noqa: E402, F401
-import torch  # noqa: E402, F401
-from mutants import MUTANTS, Mutant  # noqa: E402
-
 KILLED, SURVIVED = 1, 0  # pytest: some tests failed; all passed
 
 
@@ -68,9 +66,10 @@ def outcome(mutant: Mutant | None, tests: list[str], folder: Path) -> int:
 
 def run_tests(tests: list[str], folder: Path) -> None:
     """In the fork: the tests, against the copy."""
+    os.environ["OMP_NUM_THREADS"] = "1"  # of what a test starts; several mutants run at a time
     os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     sys.path.insert(0, str(folder))
-    with open(os.devnull, "w") as nowhere:
+    with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
         torch.set_num_threads(1)

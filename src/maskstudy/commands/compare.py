@@ -1,8 +1,8 @@
 """`maskstudy compare`: put the cells beside each other and beside their ceilings.
 
 Reads `metrics.parquet`, the audits, and the per-example scores of runs and references in a results folder; writes
-`comparisons.parquet`, `effects.parquet` and `ceiling_gaps.parquet`. Where a study cell is significantly better than its ceiling it
-writes nothing and fails: such a model sees more than its mask admits, or the ceiling is wrong.
+`comparisons.parquet`, `effects.parquet` and `ceiling_gaps.parquet`. Where a study cell is significantly better than
+its ceiling it writes nothing and fails: such a model sees more than its mask admits, or the ceiling is wrong.
 """
 
 from pathlib import Path
