@@ -1,8 +1,8 @@
 """What the parts of a training step cost on this machine: `python benchmarks/block_parts.py`.
 
 Every variant is timed in turn, one step each, round after round, in one process on one thread. The time is CPU time,
-which other processes disturb less. The table gives the median over rounds and its ratio to the study's own choice in the same
-rounds; docs/performance.md holds such a table.
+which other processes disturb less. The table gives the median over rounds and its ratio to the study's own choice in
+the same rounds; docs/performance.md holds such a table.
 """
 
 import argparse
@@ -38,9 +38,8 @@ def main() -> None:
             step()
             seconds[name].append(time.process_time() - started)
     print(f"{platform.processor() or platform.machine()}, torch {torch.__version__}, one thread, {rounds} rounds")
-    print(
-        f"batch {BATCH} × {LENGTH} tokens, width 64, 2 layers, 4 heads\n\n| variant | ms a step | ratio |\n|---|---|---|"
-    )
+    print(f"batch {BATCH} × {LENGTH} tokens, width 64, 2 layers, 4 heads")
+    print("\n| variant | ms a step | ratio |\n|---|---|---|")
     for name, taken in seconds.items():
         ratio = statistics.median(a / b for a, b in zip(taken, seconds["the study's own"], strict=True))
         print(f"| {name} | {1000 * statistics.median(taken):.1f} | {ratio:.2f} |")
