@@ -1,6 +1,7 @@
 """What holds the repository together: pins, versions, what a wheel takes along, and what no text file may say."""
 
 import ast
+import csv
 import os
 import re
 import shutil
@@ -184,3 +185,14 @@ def test_nothing_generated_is_committed():
     names = [path.relative_to(REPOSITORY) for path in committed()]
     assert [name for name in names if name.parts[0] in ("data", "build", ".venv", ".snakemake")] == []
     assert [name for name in names if name.parts[0] == "results" and name.parts[1] != "reference"] == []
+
+
+def test_the_numbers_of_the_readme_are_those_of_the_reference_results():
+    table = csv.DictReader((REPOSITORY / "results/reference/tables/metrics.csv").open(encoding="utf-8"))
+    known = {(row["task"], row["metric"], row["mask"]): row for row in table}
+    shown = re.findall(r"^\| `(\w+)`, (\w+) \| ([\w-]+) \| (.+?) \| (.+?) \| (.+?) \|$", README, re.MULTILINE)
+    assert len(shown) == 7
+    for task, metric, mask, *numbers in shown:
+        row = known[task, metric, mask]
+        expected = [f"{float(row[name]):.3f}" if row[name] else "not known" for name in ("mean", "ceiling", "baseline")]
+        assert numbers == expected

@@ -67,3 +67,14 @@ def test_controls_are_grey_and_named(studies):
     bold = [mpl.colors.to_hex(line.get_color()) for line in axes.lines if line.get_linewidth() == 1.4]
     assert bold == [style.MASK_COLOURS["causal"].lower(), style.CONTROL.lower()]
     assert "full (control)" in [text.get_text() for text in axes.texts]
+
+
+def test_the_mean_is_taken_by_step_where_padding_makes_tokens_differ_between_seeds(results):
+    data = learning_curves.data(results)
+    data["tokens_seen"] += data["seed"]
+    figure = learning_curves.draw(data)
+    bold = [line for axes in figure.axes for line in axes.lines if line.get_linewidth() == 1.4]
+    assert bold
+    for line in bold:
+        assert 1 < len(line.get_xdata()) <= data["step"].nunique()
+        assert (np.diff(line.get_xdata()) > 0).all()

@@ -66,7 +66,7 @@ def draw(data: DataFrame) -> Figure:
     pair_left = left + max(style.text_width(title, bold=True) for title in titles.values()) + 0.15
     access_left = pair_left + max(style.text_width(pair) for pair in pairs.values()) + 0.15
     first = access_left + style.text_width("unequal") + 0.15
-    words = max(style.text_width(text) for text in verdicts) + 0.22
+    words = max(style.text_width(text, bold=True) for text in verdicts) + 0.22
     panel = max(1.25, (style.WIDTH - first) / len(metrics) - words)
     limits = {metric: _limits(data[data["metric"] == metric]) for metric in metrics}
 

@@ -93,9 +93,10 @@ def _panel(axes: Axes, curves: DataFrame, metric: str, colours: dict[str, str], 
         colour = style.CONTROL if role == "control" else colours[mask]
         for _, run in cell.groupby("seed"):
             axes.plot(run["tokens_seen"], run[metric], color=colour, linewidth=0.5, alpha=0.35)
-        mean = cell.groupby("tokens_seen")[metric].mean()
-        axes.plot(mean.index, mean.to_numpy(), color=colour, linewidth=1.4)
-        ends.append((float(mean.iloc[-1]), _name(mask, role), style.darker(colour)))
+        # By step, not by tokens: padding makes the tokens of a step differ between seeds.
+        mean = cell.groupby("step")[["tokens_seen", metric]].mean()
+        axes.plot(mean["tokens_seen"], mean[metric], color=colour, linewidth=1.4)
+        ends.append((float(mean[metric].iloc[-1]), _name(mask, role), style.darker(colour)))
         for reference, dashes in _DASHES.items():
             value = float(cell[f"{reference}_{metric}"].iloc[0])
             if np.isfinite(value) and (reference == "ceiling" or (few and role == "study")):
