@@ -1,4 +1,4 @@
-"""Masked bytes: text with some bytes hidden -> the hidden bytes. The objective of representation learning.
+"""Masked bytes: text with some bytes hidden → the hidden bytes. The objective of representation learning.
 
 The text is cut into windows of `length` bytes that neither overlap nor reach from one document into the next; the short
 rest of a document is a shorter, padded example. At a hidden position the input is `MASK`, always. Devlin et al. (2019,
