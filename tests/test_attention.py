@@ -10,7 +10,7 @@ from small_study import MASK_NAMES
 from torch import nn
 
 from maskstudy.attention import additive_mask, fused_attention, textbook_attention
-from maskstudy.masks import both, causal, layer_masks, matrix, present
+from maskstudy.masks import both, causal, full, layer_masks, matrix, present
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 quick = settings(deadline=None, max_examples=40)
@@ -176,6 +176,51 @@ def test_the_output_of_an_empty_row_may_be_thrown_away(form):
     for gradient in torch.autograd.grad(output[:, :, 1:].square().sum(), inputs):
         assert gradient.isfinite().all()
         assert gradient.abs().sum() > 0
+
+
+# --- what is cut off may hold anything --------------------------------------------------------------------------------
+
+NOT_FINITE = {"NaN": math.nan, "infinity": math.inf, "minus infinity": -math.inf, "nearly infinite": 1e300}
+
+
+@pytest.mark.parametrize("content", NOT_FINITE)
+@pytest.mark.parametrize("predicate", [causal, full])
+@pytest.mark.parametrize("form", [textbook, fused_attention])
+def test_what_stands_at_a_key_that_nobody_sees_has_no_effect_on_output_or_gradient(form, predicate, content):
+    real_keys = torch.tensor([[False, True, True, True], [True, True, True, False]])
+    mask = matrix(both(predicate, present(real_keys)), 4)
+    results = []
+    for padding in (0.5, NOT_FINITE[content]):
+        queries, keys, values = (each.detach() for each in vectors(4, 4))
+        keys = torch.where(real_keys[:, None, :, None], keys, padding).requires_grad_()
+        values = torch.where(real_keys[:, None, :, None], values, -padding).requires_grad_()
+        inputs = [queries.requires_grad_(), keys, values]
+        output = form(*inputs, mask)
+        results.append([output, *gradients(output, inputs)])
+    for finite, other in zip(*results, strict=True):
+        assert torch.equal(finite, other)
+
+
+@pytest.mark.parametrize("content", NOT_FINITE)
+@pytest.mark.parametrize("form", [textbook, fused_attention])
+def test_a_query_that_sees_nothing_gives_zero_whatever_stands_there(form, content):
+    inputs = vectors(4, 4)
+    with torch.no_grad():
+        inputs[0][0, :, 2] = NOT_FINITE[content]
+    mask = torch.ones(2, 1, 4, 4, dtype=torch.bool)
+    mask[0, :, 2] = False
+    output = form(*inputs, mask)
+    assert (output[0, :, 2] == 0).all()
+    assert output.isfinite().all()
+    for gradient in gradients(output, inputs):
+        assert gradient.isfinite().all()
+
+
+def test_the_scores_of_keys_that_are_cut_off_are_shown_as_the_formula_has_them():
+    inputs = vectors(3, 3)
+    nobody_sees_the_last = torch.tensor([[True, True, False]] * 3)
+    with_mask, without = (textbook_attention(*inputs, mask) for mask in (nobody_sees_the_last, matrix(full, 3)))
+    assert torch.equal(with_mask.scores, without.scores)
 
 
 # --- weights ----------------------------------------------------------------------------------------------------------
