@@ -6,11 +6,11 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_study import MASK_NAMES
 from torch import nn
 
 from maskstudy.attention import additive_mask, fused_attention, textbook_attention
 from maskstudy.masks import both, causal, full, layer_masks, matrix, present
+from small_study import MASK_NAMES
 
 DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 quick = settings(deadline=None, max_examples=40)
@@ -122,7 +122,10 @@ def test_decoding_one_token_against_a_cache_is_the_last_row_of_the_whole_pass(fo
     whole = form(queries, keys, values, matrix(causal, 5))
     for step in range(5):
         one = form(
-            queries[:, :, step : step + 1], keys[:, :, : step + 1], values[:, :, : step + 1], matrix(causal, 1, step + 1)
+            queries[:, :, step : step + 1],
+            keys[:, :, : step + 1],
+            values[:, :, : step + 1],
+            matrix(causal, 1, step + 1),
         )
         torch.testing.assert_close(one[:, :, 0], whole[:, :, step], rtol=0, atol=1e-12)
 
