@@ -114,6 +114,7 @@ class Difference:
         return (
             f"{number} seen by {' and '.join(self.seen)} but not by {' and '.join(self.unseen)}; "
             f"first: query {query}, key {key} (effect {self.effect:.2g})"
+            + ("; dropout can hide a pair" if all("training" in name for name in self.unseen) else "")
         )
 
 
@@ -282,13 +283,14 @@ def measure_access(
     draws: int = 3,
     thorough: bool | None = None,
     redraw_weights: bool = False,
+    precision: torch.dtype | None = torch.float64,
     tolerance: float = TOLERANCE,
     seed: int = 0,
 ) -> Access:
     """Measure who sees whom.
 
     The model itself is left as it is: a copy of it is measured, in float64. A function that is no module is called as
-    it is, in the one mode that it has; give a function's model and `call` instead to have both modes and float64.
+    it is, in the one mode that it has; where it runs a module, give that module and `call` to have both modes.
 
     Args:
         model: a `torch.nn.Module`, or a function; `[batch, length]` tokens or `[batch, length, width]` vectors in, one
@@ -305,6 +307,7 @@ def measure_access(
             settle the unseen ones in the other combinations; None decides by the cost.
         redraw_weights: measure an equal model with random weights, new in each draw. Weights that start at 0 hide
             access, and so may trained ones.
+        precision: of the copy; None for the model's own, which finds less, where double precision does not work.
         tolerance: effects up to this part of the typical answer count as none.
         seed: of inputs, changes and dropout.
 
@@ -312,7 +315,7 @@ def measure_access(
         StudyError: a length below 1, an argument out of range, a model that fails, or answers that are no real
             numbers, NaN, not one a position, or different in two passes over the same input.
     """
-    subject = Subject(model, call)
+    subject = Subject(model, call, precision)
     modes = _checked(subject, ways, modes, draws, tolerance)
     inputs = find_inputs(subject, length, vocabulary, width)
     generator = torch.Generator().manual_seed(torch_seed(seed, "access"))
@@ -629,14 +632,14 @@ class SumsOfAnswers:
                 materialize_grads=True,
             )
             norms = [
-                _norms(gradient.cpu(), entrance.cells) * (entrance.size / self._typical)
+                gradient_norms(gradient.cpu(), entrance.cells) * (entrance.size / self._typical)
                 for gradient, entrance in zip(gradients, self._entrances, strict=True)
             ]
             found.append(torch.stack(norms).amax(0)[: len(chosen)])
         return torch.cat(found).numpy()
 
 
-def _norms(gradient: Tensor, cells: Tensor) -> Tensor:
+def gradient_norms(gradient: Tensor, cells: Tensor) -> Tensor:
     """`[batch, cells of one example]` -> `[batch, keys]`: the norm over the cells of each key, without overflow."""
     nothing = torch.zeros(len(gradient), 1, dtype=gradient.dtype)
     parts = torch.cat([gradient, nothing], 1)[:, cells]  # batch, keys, most

@@ -31,6 +31,7 @@ from maskstudy.errors import StudyError
 Matrix = NDArray[np.bool_]
 
 SEEN, UNSEEN, FORBIDDEN, MISSING = "■", "·", "✗", "○"  # the marks of a printed grid
+LEGEND = f"{SEEN} seen   {UNSEEN} not seen   {FORBIDDEN} seen, but must not be   {MISSING} not seen, but must be"
 _WIDE = 32  # longest side that is printed with a mark a pair; above, a character holds two queries
 _LONGEST = 96  # longest side that is printed whole; above, neighbours share a character
 

@@ -1,4 +1,4 @@
-"""A model under examination: a copy that runs in double precision, inputs drawn for it, and its answers per position.
+"""A model under examination: a copy, in double precision, inputs drawn for it, and its answers per position.
 
 Nothing here knows what kind of model it is. What it takes (tokens or vectors) is found by trying, and where tokens
 become numbers is found by watching: a `Crossings` mode sees every operation that makes real numbers out of whole ones,
@@ -35,36 +35,44 @@ class Subject:
     """A copy of a model that can be run without leaving a trace in the model itself.
 
     Attributes:
-        model: the copy: float64, no parameter wants a gradient; a function that is no module is itself.
+        model: the copy, of which no parameter wants a gradient; a function that is no module is itself.
         modes: `evaluation` and `training` of a module, `as given` of any other function.
+        dtype: of the numbers that it computes with, as far as is known.
         device: where the inputs go.
     """
 
-    def __init__(self, model: Any, call: Call | None = None) -> None:
+    def __init__(self, model: Any, call: Call | None = None, precision: torch.dtype | None = torch.float64) -> None:
         """Copy the model.
 
         Args:
             model: a `torch.nn.Module` or a function.
             call: how it is run, `call(model, inputs)`; `model(inputs)` where it is left out.
+            precision: of the copy; None for the model's own. Tensors that a module makes while it runs follow it.
 
         Raises:
-            StudyError: it cannot be called, or it is a module that cannot be copied or has no double precision.
+            StudyError: it cannot be called, or it is a module that cannot be copied in this precision.
         """
         self._call = call or _plain_call
+        self._convert = isinstance(model, nn.Module) and precision is not None
         self.modes: tuple[str, ...] = (AS_GIVEN,)
+        self.dtype = precision or torch.get_default_dtype()
         self.device = torch.device("cpu")
         self.model = model
         self._buffers: list[tuple[nn.Module, str, Tensor]] = []
         if isinstance(model, nn.Module):
             try:
-                self.model = copy.deepcopy(model).double().requires_grad_(False)
+                self.model = copy.deepcopy(model).requires_grad_(False)
+                if precision is not None:
+                    self.model.to(precision)
             except Exception as error:
                 raise StudyError(
-                    f"access: {type(model).__name__} cannot be copied in double precision ({_one_line(error)}); "
-                    "give a module that copy.deepcopy and .double() accept"
+                    f"access: {type(model).__name__} cannot be copied in {precision or 'its own precision'} "
+                    f"({_one_line(error)}); give a module that copy.deepcopy and .to(precision) accept"
                 ) from error
+            tensors = list(self.model.state_dict().values())
             self.modes = (EVALUATION, TRAINING)
-            self.device = next((tensor.device for tensor in self.model.state_dict().values()), self.device)
+            self.device = next((tensor.device for tensor in tensors), self.device)
+            self.dtype = next((tensor.dtype for tensor in tensors if tensor.is_floating_point()), self.dtype)
             self._buffers = [
                 (owner, name, buffer.clone())
                 for owner in self.model.modules()
@@ -73,6 +81,15 @@ class Subject:
             ]
         elif not callable(model):
             raise StudyError(f"access: a module or a function is needed, not {type(model).__name__}")
+
+    @property
+    def rounding(self) -> float:
+        """The part of an answer that adding up in another order may change.
+
+        In double precision 1e-6, since models round to single precision in places (norms, rotations); in others a
+        thousand times what a number is rounded by, but at most a tenth.
+        """
+        return max(1e-6, min(1000 * torch.finfo(self.dtype).eps, 0.1))
 
     def answers(self, inputs: Tensor, mode: str, seed: int = 0, call: Call | None = None) -> Tensor:
         """One pass.
@@ -105,15 +122,22 @@ class Subject:
             self.model.train(mode == TRAINING)
             for owner, name, buffer in self._buffers:
                 owner._buffers[name] = buffer.clone() if mode == TRAINING else buffer
+        dtype = self.dtype if inputs.is_floating_point() else inputs.dtype
+        inputs = inputs.to(self.device, dtype, copy=True)
+        default = torch.get_default_dtype()
         try:
             with fixed_randomness(seed, self.device):
-                return (call or self._call)(self.model, inputs.to(self.device, copy=True))
+                if self._convert:
+                    torch.set_default_dtype(self.dtype)
+                return (call or self._call)(self.model, inputs)
         except StudyError:
             raise
         except Exception as error:
             raise StudyError(
                 f"access: the model fails on {_described(inputs)}: {type(error).__name__}: {_one_line(error)}"
             ) from error
+        finally:
+            torch.set_default_dtype(default)
 
     def redraw(self, generator: torch.Generator) -> None:
         """Draw all weights of the copy anew, those that start at 0 and would hide all influence among them.
