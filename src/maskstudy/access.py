@@ -429,13 +429,13 @@ class Meter:
         """
         run, batch = self._prepared(start, mode, _GRADIENT_TOKENS_AT_ONCE)
         base, length = start[0], self._inputs.length
-        entrances, reason = find_entrances(run, self._inputs, base, self._generator)
-        if reason:
-            self.notes[f"no gradient: {reason}"] = None
-            return None
-        sums = SumsOfAnswers(run, base, entrances, batch, self._generator)
-        if not sums.differentiable:
-            self.notes["no gradient: torch knows no derivative of the answers with respect to the inputs"] = None
+        try:
+            entrances, reason = find_entrances(run, self._inputs, base, self._generator)
+            sums = None if reason else SumsOfAnswers(run, base, entrances, batch, self._generator)
+        except StudyError as error:  # it does not fail without: perturbation has run, or will
+            sums, reason = None, str(error).removeprefix("access: ")
+        if sums is None or not sums.differentiable:
+            self.notes[f"no gradient: {reason or 'torch knows no derivative of the answers'}"] = None
             return None
         order = OrderedRows.every(length) if seen is None else OrderedRows.settling(seen, sums.power())
         return order.effects(sums.gradients(order.weights))

@@ -158,7 +158,6 @@ def verdict(matrix: Matrix) -> Verdict:
 
 def _candidates(matrix: Matrix) -> Iterator[str]:
     """Names that the matrix may have, the plainest first; their numbers are read off its edges."""
-    length = len(matrix)
     yield from ("full", "causal", "diagonal", "none", "strictly-causal", "anticausal")
     query, key = np.nonzero(matrix)
     if not len(query):
@@ -168,8 +167,8 @@ def _candidates(matrix: Matrix) -> Iterator[str]:
     for _, after in reaches:
         if after > 0:
             yield f"lookahead-{after}"
-    everywhere = matrix.all(0)
-    yield f"prefix-{length if everywhere.all() else int(np.argmin(everywhere))}"
+    for keys in (matrix, matrix[:1]):
+        yield f"prefix-{_leading(np.asarray(keys.all(0)))}"
     sizes = _block_sizes(matrix)
     for family in ("block", "causal-block"):
         if len(sizes) > 1:
@@ -178,6 +177,11 @@ def _candidates(matrix: Matrix) -> Iterator[str]:
     for before, after in reaches:
         if min(before, after) >= 0 and max(before, after) > 0:
             yield f"window-{before}-{after}"
+
+
+def _leading(seen: NDArray[np.bool_]) -> int:
+    """How many of the first keys are seen."""
+    return len(seen) if seen.all() else int(np.argmin(seen))
 
 
 def _commonest_reach(matrix: Matrix) -> tuple[int, int]:
