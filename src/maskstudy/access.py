@@ -437,7 +437,13 @@ class Meter:
         if sums is None or not sums.differentiable:
             self.notes[f"no gradient: {reason or 'torch knows no derivative of the answers'}"] = None
             return None
-        order = OrderedRows.every(length) if seen is None else OrderedRows.settling(seen, sums.power())
+        if seen is not None:
+            order = OrderedRows.settling(seen, sums.power())
+            effects = order.effects(sums.gradients(order.weights))
+            if not (effects[~seen] > 0).any():
+                return effects
+        # Against what the other way found, or in the noise of rounding, every query has a gradient of its own.
+        order = OrderedRows.every(length)
         return order.effects(sums.gradients(order.weights))
 
     def _prepared(self, start: tuple[Tensor, int], mode: str, tokens_at_once: int) -> tuple[Run, int]:
@@ -472,7 +478,9 @@ class Meter:
                 )
         if not apart:
             self.notes[
-                f"{mode} mode: the examples of a batch influence each other (batch statistics?); each was run alone"
+                f"{mode} mode: the examples of a batch influence each other, so each was run alone; either the model "
+                "uses batch statistics, or it takes positions first (batch_first=False) and is measured the wrong way "
+                "round"
             ] = None
         return apart
 

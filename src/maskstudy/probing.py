@@ -171,17 +171,23 @@ class Subject:
 @contextmanager
 def fixed_randomness(seed: int, device: torch.device | None = None) -> Iterator[None]:
     """Let torch, NumPy and `random` start from `seed`, and put them back afterwards."""
-    devices = [device] if device is not None and device.type == "cuda" else []
-    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
-        random.seed(seed)
-        np.random.seed(seed % 2**32)  # noqa: NPY002
-        try:
-            yield
-        finally:
-            random.setstate(python)
-            np.random.set_state(numpy)  # noqa: NPY002
+    accelerator = device if device is not None and device.type == "cuda" else None
+    python, numpy, cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+    cuda = torch.cuda.get_rng_state(accelerator) if accelerator else None
+    # torch.manual_seed also seeds, lazily, every kind of device that is not there: that takes longer than a small model
+    torch.default_generator.manual_seed(seed)
+    if accelerator:
+        torch.cuda.manual_seed_all(seed)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)  # noqa: NPY002
+        torch.set_rng_state(cpu)
+        if accelerator and cuda is not None:
+            torch.cuda.set_rng_state(cuda, accelerator)
 
 
 def per_position(result: Any, batch: int, length: int) -> Tensor:
