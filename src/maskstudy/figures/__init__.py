@@ -20,7 +20,7 @@ from pandas import DataFrame
 from maskstudy.errors import StudyError
 from maskstudy.figures.results import Results
 
-SHARED = ("results", "style")  # modules of this folder that are no figures
+SHARED = ("results", "style", "measured_access")  # modules of this folder that are no figures of the study
 
 
 class FigureModule(Protocol):

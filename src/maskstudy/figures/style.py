@@ -21,6 +21,7 @@ from matplotlib.textpath import TextPath
 from numpy.typing import NDArray
 from pandas import DataFrame
 
+from maskstudy.errors import StudyError
 from maskstudy.files import replacing
 
 WIDTH = 6.8  # inches: the text width of the paper, and half a slide
@@ -77,6 +78,9 @@ _SETTINGS: Any = {
     "svg.hashsalt": "maskstudy",
 }
 
+# No date and no version, so that equal figures are equal bytes.
+_METADATA: dict[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+
 
 @contextmanager
 def context() -> Iterator[None]:
@@ -100,11 +104,22 @@ def styled(draw: Callable[[DataFrame], Figure]) -> Callable[[DataFrame], Figure]
 
 def save(figure: Figure, stem: Path) -> None:
     """Write `stem`.svg and `stem`.png; the same figure gives the same bytes."""
-    metadata: dict[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
-    for kind, entries in metadata.items():
-        # Without its own salt a second save of one figure would count element names on from the first.
-        with context(), replacing(stem.with_name(f"{stem.name}.{kind}")) as temporary:
-            figure.savefig(temporary, format=kind, metadata=entries, bbox_inches="tight", pad_inches=0.05)
+    for kind in _METADATA:
+        save_as(figure, stem.with_name(f"{stem.name}.{kind}"))
+
+
+def save_as(figure: Figure, path: Path) -> None:
+    """Write one file, SVG or PNG by its ending; the same figure gives the same bytes.
+
+    Raises:
+        StudyError: another ending.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in _METADATA:
+        raise StudyError(f"{path}: figures are written as {' or '.join(_METADATA)}; give the file such an ending")
+    # Without its own salt a second save of one figure would count element names on from the first.
+    with context(), replacing(path) as temporary:
+        figure.savefig(temporary, format=kind, metadata=_METADATA[kind], bbox_inches="tight", pad_inches=0.05)
 
 
 def add_note(figure: Figure, text: str) -> None:
