@@ -50,20 +50,14 @@ def test_a_task_is_one_file_and_one_entry(coin_toss):
     assert reference["ceiling"]["nats"] == pytest.approx(entropy, abs=0.05)
 
 
-@pytest.mark.parametrize(
-    ("masks", "controls", "message"),
-    [
-        (["full"], [], "mask full: scored position 0 sees its own answer: input 1 → "),
-        (["causal"], ["prefix"], "mask prefix: declared as a control, but no scored position sees its answer"),
-    ],
-)
-def test_a_study_cell_that_leaks_or_a_control_that_does_not_stops_before_training(coin_toss, masks, controls, message):
-    coin_toss.config["tasks"]["coin_toss"].update(masks=masks, controls=controls)
+def test_a_study_cell_that_leaks_and_a_control_that_does_not_stop_before_training(coin_toss):
+    coin_toss.config["tasks"]["coin_toss"].update(masks=["full"], controls=["causal"])
     outcome = coin_toss.run(options=("--keep-going",))
     assert outcome.status == 1
-    said = [line for line in outcome.output.splitlines() if line.startswith("maskstudy audit: ")]
-    assert len(said) == 1, outcome.output
-    assert f"task coin_toss, {message}" in said[0]
+    said = sorted(line for line in outcome.output.splitlines() if line.startswith("maskstudy audit: "))
+    assert len(said) == 2, outcome.output
+    assert "task coin_toss, mask causal: declared as a control, but no scored position sees its answer" in said[0]
+    assert "task coin_toss, mask full: scored position 0 sees its own answer: input 1 → " in said[1]
     assert "Traceback" not in outcome.output
     assert not (coin_toss.results / "runs").exists()
 

@@ -17,6 +17,7 @@ def test_an_interrupted_study_goes_on_where_it_stood(study):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores Ctrl-C
     )
     log = study.results / "logs/train/hmm_tagging/full/seed-0.log"
     while not (log.is_file() and "step" in log.read_text()):

@@ -68,12 +68,12 @@ def task_source(verb, task):
     return source_digest(verb, f"tasks.{study.task_settings(config, task)['kind']}")
 
 
-def audit_settings(task):
-    """All cells of a task, the task and its model, as JSON."""
+def audit_settings(wildcards):
+    """The cell to audit, its task and its model, as JSON."""
     settings = {
-        "cells": [cell.settings() for cell in CELLS if cell.task == task],
-        "task": study.task_settings(config, task),
-        "model": study.model_settings(config, task),
+        "cells": [study.cell(config, wildcards.task, wildcards.mask).settings()],
+        "task": study.task_settings(config, wildcards.task),
+        "model": study.model_settings(config, wildcards.task),
     }
     return json.dumps(settings)
 
