@@ -426,7 +426,7 @@ class Meter:
             entrances, reason = find_entrances(run, self._inputs, base, self._generator)
             sums = None if reason else SumsOfAnswers(run, base, entrances, batch, self._generator)
         except StudyError as error:  # it does not fail without: perturbation has run, or will
-            sums, reason = None, str(error).removeprefix("")
+            sums, reason = None, str(error)
         if sums is None or not sums.differentiable:
             self.notes[f"no gradient: {reason or 'torch knows no derivative of the answers'}"] = None
             return None
