@@ -126,7 +126,7 @@ def test_a_failing_model_is_one_line_with_what_it_was_given():
 
     with pytest.raises(StudyError) as caught:
         Subject(fails).answers(torch.zeros(2, 3, dtype=torch.long), AS_GIVEN)
-    assert str(caught.value) == "access: the model fails on tokens of shape (2, 3) (int64): ValueError: a long story"
+    assert str(caught.value) == "the model fails on tokens of shape (2, 3) (int64): ValueError: a long story"
     with pytest.raises(StudyError, match=r"vectors of shape \(1, 3, 2\) \(float64\)"):
         Subject(fails).answers(torch.zeros(1, 3, 2), AS_GIVEN)
 

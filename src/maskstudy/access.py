@@ -31,7 +31,6 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
-from torch.utils.flop_counter import FlopCounterMode
 
 from maskstudy import patterns
 from maskstudy.errors import StudyError
@@ -50,6 +49,7 @@ from maskstudy.randomness import torch_seed
 
 PERTURBATION, GRADIENT = "perturbation", "gradient"
 WAYS = (PERTURBATION, GRADIENT)
+LENGTH = 12  # positions where a reader says nothing
 TOLERANCE = 1e-13  # in units of the typical answer; a sum in double precision rounds at 1e-16 to 1e-14 of its terms
 
 _CHEAP = 2e12  # floating-point operations that two cores do in about half a minute
@@ -274,7 +274,7 @@ def _for_json(effect: float) -> float | None:
 def measure_access(
     model: Any,
     *,
-    length: int = 12,
+    length: int = LENGTH,
     call: Call | None = None,
     vocabulary: int | Sequence[int] | None = None,
     width: int | None = None,
@@ -323,7 +323,7 @@ def measure_access(
         subject.redraw(generator)
     meter = Meter(subject, inputs, generator)
     if thorough is None:
-        thorough = meter.cost() * length * draws * len(ways) * len(modes) <= _CHEAP
+        thorough = subject.cost(length) * length * draws * len(ways) * len(modes) <= _CHEAP
 
     found: dict[tuple[str, str], list[Effects]] = {}
 
@@ -348,7 +348,7 @@ def measure_access(
             add(GRADIENT, mode, meter.gradient(meter.draw(), mode, by_perturbation > tolerance))
         meter.notes[_SPARING] = None
     if not found:
-        raise StudyError(f"access: nothing can be measured by gradient: {'; '.join(meter.notes)}; use perturbation")
+        raise StudyError(f"nothing can be measured by gradient: {'; '.join(meter.notes)}; use perturbation")
     measurements = [Measurement(*name, len(effects), np.fmax.reduce(effects)) for name, effects in found.items()]
     access = Access(tuple(measurements), tolerance, inputs.describe(), tuple(meter.notes))
     return replace(access, notes=(*access.notes, *_what_hides(subject, access)))
@@ -367,11 +367,11 @@ def _checked(
     wanted = subject.modes if modes is None else modes
     for name, given, allowed in (("ways", ways, WAYS), ("modes", wanted, subject.modes)):
         if isinstance(given, str) or not given or not set(given) <= set(allowed):
-            raise StudyError(f"access: {name} {given!r}; give a list of one or more of {', '.join(allowed)}")
+            raise StudyError(f"{name} {given!r}; give a list of one or more of {', '.join(allowed)}")
     if draws < 1:
-        raise StudyError(f"access: draws {draws}; at least one is needed")
+        raise StudyError(f"draws {draws}; at least one is needed")
     if not 0 <= tolerance < 1:
-        raise StudyError(f"access: tolerance {tolerance}; give a part of the typical answer, from 0 up to 1")
+        raise StudyError(f"tolerance {tolerance}; give a part of the typical answer, from 0 up to 1")
     return [mode for mode in subject.modes if mode in wanted]
 
 
@@ -406,13 +406,6 @@ class Meter:
         """A random example, and a seed for the chance inside the model."""
         return self._inputs.draw(1, self._generator), int(torch.randint(2**31, (), generator=self._generator))
 
-    def cost(self) -> int:
-        """Floating-point operations of the matrix products of one pass over one example."""
-        base, seed = self.draw()
-        with torch.no_grad(), FlopCounterMode(display=False) as counter:
-            self._subject.answers(base, self._subject.modes[0], seed)
-        return counter.get_total_flops()
-
     def perturbation(self, start: tuple[Tensor, int], mode: str) -> Effects:
         """`[queries, keys]`: how much each answer changes with each input."""
         run, batch = self._prepared(start, mode, _TOKENS_AT_ONCE)
@@ -433,7 +426,7 @@ class Meter:
             entrances, reason = find_entrances(run, self._inputs, base, self._generator)
             sums = None if reason else SumsOfAnswers(run, base, entrances, batch, self._generator)
         except StudyError as error:  # it does not fail without: perturbation has run, or will
-            sums, reason = None, str(error).removeprefix("access: ")
+            sums, reason = None, str(error)
         if sums is None or not sums.differentiable:
             self.notes[f"no gradient: {reason or 'torch knows no derivative of the answers'}"] = None
             return None
@@ -473,7 +466,7 @@ class Meter:
             apart = largest_change(before[:1], after[:1]).max().item() <= negligible
             if not apart and largest_change(before, run(pair)).max().item() > negligible:
                 raise StudyError(
-                    f"access: two passes over the same input differ in {mode} mode although torch, NumPy and random "
+                    f"two passes over the same input differ in {mode} mode although torch, NumPy and random "
                     "start from the same seed; take out what else is random, or what one pass leaves for the next"
                 )
         if not apart:
@@ -555,7 +548,7 @@ def check_no_nan(answers: Tensor, where: str) -> None:
     if answers.isnan().any():
         position = int(answers.isnan().nonzero()[0, 1])
         raise StudyError(
-            f"access: NaN in the answer at position {position} ({where}); nothing can be compared with it: look for a "
+            f"NaN in the answer at position {position} ({where}); nothing can be compared with it: look for a "
             "query that may see nothing, or an overflow"
         )
 
@@ -611,7 +604,7 @@ class SumsOfAnswers:
         if np.isnan(norms).any():
             row, key = np.argwhere(np.isnan(norms))[0]
             raise StudyError(
-                f"access: the gradient of the answer at position {int(weights[row].argmax())} with respect to "
+                f"the gradient of the answer at position {int(weights[row].argmax())} with respect to "
                 f"position {key} is NaN; mend it, or measure by perturbation alone"
             )
         return norms

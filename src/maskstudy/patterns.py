@@ -84,7 +84,7 @@ def pattern(name: str, length: int) -> Matrix:
         together = document[:, None] == document[None, :]
         return together & (key <= query) if family == "causal-block" else together
     raise StudyError(
-        f"access: pattern {name!r} is not known; use one of {', '.join(_FIXED)}, lookahead-K, prefix-N, window-A-B, "
+        f"pattern {name!r} is not known; use one of {', '.join(_FIXED)}, lookahead-K, prefix-N, window-A-B, "
         "block-N, block-N-M-…, causal-block-N or causal-block-N-M-…"
     )
 
@@ -110,7 +110,7 @@ def as_matrix(expected: str | ArrayLike, length: int) -> Matrix:
     matrix = np.asarray(expected)
     if matrix.dtype != np.bool_ or matrix.shape != (length, length):
         raise StudyError(
-            f"access: a boolean matrix of shape ({length}, {length}) or the name of a pattern is expected, "
+            f"a boolean matrix of shape ({length}, {length}) or the name of a pattern is expected, "
             f"not {matrix.dtype} of shape {matrix.shape}; True means that the query (row) sees the key (column)"
         )
     return matrix
@@ -127,7 +127,7 @@ def _documents(name: str, sizes: list[int], length: int) -> NDArray[np.int64]:
     if len(sizes) == 1:
         return np.arange(length) // sizes[0]
     if sum(sizes) != length:
-        raise StudyError(f"access: the blocks of {name!r} hold {sum(sizes)} positions, but there are {length}")
+        raise StudyError(f"the blocks of {name!r} hold {sum(sizes)} positions, but there are {length}")
     return np.repeat(np.arange(len(sizes)), sizes)
 
 

@@ -66,7 +66,7 @@ class Subject:
                     self.model.to(precision)
             except Exception as error:
                 raise StudyError(
-                    f"access: {type(model).__name__} cannot be copied in {precision or 'its own precision'} "
+                    f"{type(model).__name__} cannot be copied in {precision or 'its own precision'} "
                     f"({_one_line(error)}); give a module that copy.deepcopy and .to(precision) accept"
                 ) from error
             tensors = list(self.model.state_dict().values())
@@ -80,7 +80,7 @@ class Subject:
                 if buffer is not None
             ]
         elif not callable(model):
-            raise StudyError(f"access: a module or a function is needed, not {type(model).__name__}")
+            raise StudyError(f"a module or a function is needed, not {type(model).__name__}")
 
     @property
     def rounding(self) -> float:
@@ -134,10 +134,25 @@ class Subject:
             raise
         except Exception as error:
             raise StudyError(
-                f"access: the model fails on {_described(inputs)}: {type(error).__name__}: {_one_line(error)}"
+                f"the model fails on {_described(inputs)}: {type(error).__name__}: {_one_line(error)}"
             ) from error
         finally:
             torch.set_default_dtype(default)
+
+    def cost(self, positions: int) -> int:
+        """Floating-point operations of the products of a pass with the module's weight matrices; 0 of a function.
+
+        Torch can count all operations, but loading what it needs for that takes longer than measuring a small model.
+        """
+        if not isinstance(self.model, nn.Module):
+            return 0
+        matrices = {
+            parameter
+            for module in self.model.modules()
+            for parameter in module.parameters(recurse=False)
+            if parameter.dim() >= 2 and not isinstance(module, nn.Embedding)  # looked up, not multiplied with
+        }
+        return 2 * positions * sum(matrix.numel() for matrix in matrices)
 
     def redraw(self, generator: torch.Generator) -> None:
         """Draw all weights of the copy anew, those that start at 0 and would hide all influence among them.
@@ -145,7 +160,7 @@ class Subject:
         Matrices are normal with variance 1 / inputs, embeddings standard normal; to gains and biases noise is added.
         """
         if not isinstance(self.model, nn.Module):
-            raise StudyError("access: only the weights of a torch.nn.Module can be drawn anew, not those of a function")
+            raise StudyError("only the weights of a torch.nn.Module can be drawn anew, not those of a function")
         embeddings = {module.weight for module in self.model.modules() if isinstance(module, nn.Embedding)}
         with torch.no_grad():
             for parameter in self.model.parameters():
@@ -201,19 +216,19 @@ def per_position(result: Any, batch: int, length: int) -> Tensor:
     """
     found = _first_tensor(result)
     if found is None:
-        raise StudyError(f"access: the model returns {type(result).__name__}, in which there is no tensor of answers")
+        raise StudyError(f"the model returns {type(result).__name__}, in which there is no tensor of answers")
     if tuple(found.shape[:2]) != (batch, length):
         swapped = tuple(found.shape[:2]) == (length, batch) != (batch, length)
         advice = "positions come first: build it with batch_first=True" if swapped else "wrap the model, or give call="
         raise StudyError(
-            f"access: answers of shape {tuple(found.shape)} to inputs of shape ({batch}, {length}); "
+            f"answers of shape {tuple(found.shape)} to inputs of shape ({batch}, {length}); "
             f"one answer a position is needed, ({batch}, {length}, …); {advice}"
         )
     if found.is_complex():
         found = torch.view_as_real(found)
     if not found.is_floating_point():
         raise StudyError(
-            f"access: the answers are whole numbers ({found.dtype}), which hide small effects; "
+            f"the answers are whole numbers ({found.dtype}), which hide small effects; "
             "return the logits, not their argmax"
         )
     return found.flatten(2) if found.dim() > 2 else found.unsqueeze(-1)
@@ -303,18 +318,18 @@ def find_inputs(
         StudyError: a value out of range, both `vocabulary` and `width`, or neither and nothing works.
     """
     if length < 1:
-        raise StudyError(f"access: length {length}; at least one position is needed")
+        raise StudyError(f"length {length}; at least one position is needed")
     if vocabulary is not None and width is not None:
-        raise StudyError("access: both vocabulary= and width= are given; a model takes either tokens or vectors")
+        raise StudyError("both vocabulary= and width= are given; a model takes either tokens or vectors")
     if width is not None:
         if width < 1:
-            raise StudyError(f"access: width {width}; at least 1 is needed")
+            raise StudyError(f"width {width}; at least 1 is needed")
         return Inputs(length, width=width)
     if vocabulary is None:
         return _inputs_that_work(subject, length)
     tokens = torch.arange(vocabulary) if isinstance(vocabulary, int) else torch.tensor(sorted(set(vocabulary)))
     if len(tokens) < 2:
-        raise StudyError(f"access: a vocabulary of {len(tokens)}; at least two tokens are needed, to change one")
+        raise StudyError(f"a vocabulary of {len(tokens)}; at least two tokens are needed, to change one")
     return Inputs(length, tokens=tokens)
 
 
@@ -326,7 +341,7 @@ def _inputs_that_work(subject: Subject, length: int) -> Inputs:
         failures.append(str(error))
     else:
         if tokens is None:
-            raise StudyError("access: how many tokens there are cannot be told from the model; give vocabulary=")
+            raise StudyError("how many tokens there are cannot be told from the model; give vocabulary=")
         return Inputs(length, tokens=tokens)
     for width in _widths(subject.model):
         try:
@@ -448,7 +463,7 @@ class Entrance:
                 if whole == batch * single and others == [s for place, s in enumerate(self.shape) if place != axis]:
                     return axis
         raise StudyError(
-            f"access: where tokens become numbers, one example gives {self.shape} but {batch} give {tuple(shape)}; "
+            f"where tokens become numbers, one example gives {self.shape} but {batch} give {tuple(shape)}; "
             "the gradient cannot be told apart by example: measure by perturbation alone"
         )
 

@@ -12,10 +12,11 @@ pytest shows their message, and anything else that catches an AssertionError doe
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from maskstudy import patterns, proofs
-from maskstudy.access import Access, measure_access
+from maskstudy.access import LENGTH, Access, measure_access
 from maskstudy.proofs import Proof
 
 _WIDEST = 32  # positions of the widest grid that a message shows
@@ -35,12 +36,12 @@ def assert_access(model: Any, expected: str | ArrayLike, **options: Any) -> Acce
     """
     __tracebackhide__ = True
     if not isinstance(expected, str):
-        options.setdefault("length", len(expected))  # type: ignore[arg-type]
+        options.setdefault("length", len(np.asarray(expected)))
+    wanted = patterns.as_matrix(expected, options.setdefault("length", LENGTH))  # before anything is measured
     access = measure_access(model, **options)
-    offence = access.offence(expected)
+    offence = access.offence(wanted)
     if offence is None:
         return access
-    wanted = patterns.as_matrix(expected, access.length)
     name = expected if isinstance(expected, str) else "the given matrix"
     lines = [f"expected access: {name}; measured: {access.verdict}", str(offence), *access.remarks()]
     if access.length <= _WIDEST:

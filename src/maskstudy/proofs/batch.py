@@ -59,7 +59,7 @@ def batch_size_has_no_effect(
         StudyError: what `measure_access` refuses, or fewer than two sizes.
     """
     if len(sizes) < 2 or min(sizes) < 1:
-        raise StudyError(f"access: batch sizes {list(sizes)}; give two or more, each at least 1")
+        raise StudyError(f"batch sizes {list(sizes)}; give two or more, each at least 1")
     trial = Trial(model, call, **options)
     base, mode = trial.draw(max(sizes)), trial.subject.modes[0]
     with torch.no_grad():  # the last batch of a size may be smaller

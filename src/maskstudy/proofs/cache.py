@@ -7,6 +7,7 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
+from maskstudy.access import LENGTH
 from maskstudy.errors import StudyError
 from maskstudy.probing import per_position
 from maskstudy.proofs.proof import Options, Proof, Trial, compared, parameter_names
@@ -41,13 +42,14 @@ def cached_decoding_agrees(
     Raises:
         StudyError: what `measure_access` refuses, or a model that is not known to take a cache.
     """
+    length = options.get("length", LENGTH)
+    if length < 2:
+        raise StudyError(f"length {length}; decoding needs at least 2 positions")
+    if real is not None and (real.dtype != torch.bool or real.dim() != 2 or real.shape[1] != length):
+        raise StudyError(f"real is {real.dtype} of shape {tuple(real.shape)}; give bool [batch, {length}]")
     take_step, parallel = step or _cache_step(model), call or _parallel_call(model)
     trial = Trial(model, lambda m, x: parallel(m, x, *_so_far(real, x, x.shape[1])), **options)
-    length, mode = trial.length, trial.subject.modes[0]
-    if length < 2:
-        raise StudyError(f"access: length {length}; decoding needs at least 2 positions")
-    if real is not None and (real.dtype != torch.bool or real.dim() != 2 or real.shape[1] != length):
-        raise StudyError(f"access: real is {real.dtype} of shape {tuple(real.shape)}; give bool [batch, {length}]")
+    mode = trial.subject.modes[0]
     base = trial.draw(2 if real is None else len(real))
 
     def decoded(*pieces: int) -> Tensor:
@@ -96,7 +98,7 @@ def _cache_step(model: Any) -> Step:
 
             return step
     raise StudyError(
-        "access: the model takes neither cache= nor past_key_values=; give step=, a function of (model, new inputs, "
+        "the model takes neither cache= nor past_key_values=; give step=, a function of (model, new inputs, "
         "cache) that returns (result, cache)"
     )
 

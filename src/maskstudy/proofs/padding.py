@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor
 
-from maskstudy.access import TOLERANCE, gradient_norms, typical_size
+from maskstudy.access import LENGTH, TOLERANCE, gradient_norms, typical_size
 from maskstudy.errors import StudyError
 from maskstudy.probing import TRAINING, Entrance, Run, find_entrances, run_with
 from maskstudy.proofs.proof import (
@@ -61,19 +61,20 @@ def padding_has_no_effect(
     """
     for name, given, allowed in (("sides", sides, SIDES), ("cases", cases, CASES)):
         if isinstance(given, str) or not given or not set(given) <= set(allowed):
-            raise StudyError(f"access: {name} {given!r}; give a list of one or more of {', '.join(allowed)}")
+            raise StudyError(f"{name} {given!r}; give a list of one or more of {', '.join(allowed)}")
+    length = options.get("length", LENGTH)
+    if length < 3:
+        raise StudyError(f"length {length}; padding needs at least 3 positions")
     masked = call or _padding_call(model)
 
     def unpadded(m: Any, x: Tensor) -> Any:
         return masked(m, x, torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))
 
     trial = Trial(model, unpadded, **options)
-    if trial.length < 3:
-        raise StudyError(f"access: length {trial.length}; padding needs at least 3 positions")
     findings: list[Finding] = []
     for side in sides:
         for mode in trial.subject.modes:
-            real = _real_positions(trial.length, side)
+            real = _real_positions(length, side)
             findings += _with_padding(trial, masked, real, mode, f"{_NAMES[side]}, {mode}", cases)
     return Proof("padding has no effect", tuple(findings))
 
@@ -86,7 +87,7 @@ def _padding_call(model: Any) -> MaskedCall:
     if "src_key_padding_mask" in names:
         return lambda m, x, real: m(x, src_key_padding_mask=~real)
     raise StudyError(
-        "access: the model takes neither attention_mask= nor src_key_padding_mask=; give call=, a function of "
+        "the model takes neither attention_mask= nor src_key_padding_mask=; give call=, a function of "
         "(model, inputs, real) where real is True for real positions"
     )
 

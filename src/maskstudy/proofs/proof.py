@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 import torch
 from torch import Tensor, nn
 
-from maskstudy.access import check_no_nan, largest_change, typical_size
+from maskstudy.access import LENGTH, check_no_nan, largest_change, typical_size
 from maskstudy.errors import StudyError
 from maskstudy.probing import Call, Entrance, Subject, find_inputs
 from maskstudy.randomness import torch_seed
@@ -109,7 +109,7 @@ class Trial:
         self,
         model: Any,
         call: Call | None,
-        length: int = 12,
+        length: int = LENGTH,
         vocabulary: int | Sequence[int] | None = None,
         width: int | None = None,
         precision: torch.dtype | None = torch.float64,
@@ -153,7 +153,7 @@ def compared(case: str, before: Tensor, after: Tensor, tolerance: float, counted
     counted = counted.to(before.device)
     check_no_nan(torch.where(counted[..., None], before, torch.zeros_like(before)), case)
     if before.shape != after.shape:
-        raise StudyError(f"access: {case}: answers of shape {tuple(after.shape)} instead of {tuple(before.shape)}")
+        raise StudyError(f"{case}: answers of shape {tuple(after.shape)} instead of {tuple(before.shape)}")
     changes = largest_change(before, after).nan_to_num(nan=math.inf)
     changes = torch.where(counted, changes, torch.zeros_like(changes)) / typical_size(before[counted])
     example, position = divmod(int(changes.argmax()), before.shape[1])

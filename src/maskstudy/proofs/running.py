@@ -51,7 +51,7 @@ def returned_weights_have_no_effect(
     """
     if call_with_weights is None and not hasattr(getattr(model, "config", None), "output_attentions"):
         raise StudyError(
-            "access: how the model is asked for its attention weights is not known; give call_with_weights=, a "
+            "how the model is asked for its attention weights is not known; give call_with_weights=, a "
             "function of (model, inputs)"
         )
     plain, with_weights = Trial(model, call, **options), Trial(model, call_with_weights or _with_attentions, **options)

@@ -34,7 +34,7 @@ def documents_are_separate(
         StudyError: what `measure_access` refuses, or a document without positions.
     """
     if not documents or min(documents) < 1:
-        raise StudyError(f"access: documents of {list(documents)} positions; give one or more, each at least 1")
+        raise StudyError(f"documents of {list(documents)} positions; give one or more, each at least 1")
     number = torch.repeat_interleave(torch.arange(len(documents)), torch.tensor(documents))
     options["length"] = len(number)
     measured = measure_access(model, call=lambda m, x: call(m, x, number.to(x.device).repeat(len(x), 1)), **options)
@@ -77,7 +77,7 @@ def forbidden_tokens_have_no_effect(
             with _recorded(trial.subject.model, names) as outputs:
                 answers = trial.answers(x, mode)
             if idle := [name for name in names if name not in outputs]:
-                raise StudyError(f"access: layers {idle} do not run when the model does; name others with layers=")
+                raise StudyError(f"layers {idle} do not run when the model does; name others with layers=")
             return [*(per_position(outputs[name], *x.shape[:2]) for name in names), answers]
 
         batch = min(trial.length, 8)
@@ -93,7 +93,7 @@ def _bounds(allowed: str | ArrayLike, length: int, names: Sequence[str]) -> list
         return [patterns.as_matrix(allowed, length)] * (len(names) + 1)
     masks = [torch.from_numpy(patterns.as_matrix(mask, length)) for mask in np.asarray(allowed)]
     if len(masks) != len(names):
-        raise StudyError(f"access: {len(masks)} masks for {len(names)} layers ({', '.join(names)}); give one a layer")
+        raise StudyError(f"{len(masks)} masks for {len(names)} layers ({', '.join(names)}); give one a layer")
     seen = [access(masks[: layer + 1]).numpy() for layer in range(len(masks))]
     return [*seen, seen[-1]]
 
@@ -101,16 +101,16 @@ def _bounds(allowed: str | ArrayLike, length: int, names: Sequence[str]) -> list
 def _layers(subject: Subject, layers: Sequence[str] | None) -> list[str]:
     """Names of the modules after which to look."""
     if not isinstance(subject.model, nn.Module):
-        raise StudyError("access: only a torch.nn.Module has layers to look into; give the module, and call=")
+        raise StudyError("only a torch.nn.Module has layers to look into; give the module, and call=")
     modules = dict(subject.model.named_modules())
     if layers is None:
         lists = [name for name, module in modules.items() if isinstance(module, nn.ModuleList)]
         outermost = [name for name in lists if not any(name.startswith(f"{other}.") for other in lists)]
         layers = [f"{name}.{place}" for name in outermost for place, _ in modules[name].named_children()]
     if not layers:
-        raise StudyError("access: no torch.nn.ModuleList of layers is found in the model; name its layers with layers=")
+        raise StudyError("no torch.nn.ModuleList of layers is found in the model; name its layers with layers=")
     if unknown := [name for name in layers if name not in modules]:
-        raise StudyError(f"access: layers {unknown} are not in the model; see model.named_modules()")
+        raise StudyError(f"layers {unknown} are not in the model; see model.named_modules()")
     return list(layers)
 
 
