@@ -462,7 +462,7 @@ def test_arguments_out_of_range_are_refused(options, message):
     ("model", "message"),
     [
         (lambda tokens: tokens, "the answers are whole numbers"),
-        (lambda tokens: tokens.double().mean(1), r"answers of shape \(1,\) to inputs of shape \(1, 4\)"),
+        (lambda tokens: tokens.double().mean(1), r"answers of shape \(2,\) to inputs of shape \(2, 4\)"),
         (lambda tokens: tokens.double() * math.nan, "NaN in the answer at position 0"),
         (lambda tokens: torch.where(torch.arange(4) == 2, math.nan, tokens.double()), "NaN in the .* at position 2"),
         (lambda tokens: tokens.missing, "AttributeError"),
