@@ -364,15 +364,15 @@ MUTANTS = [
     Mutant(
         "the audit looks at one layer",
         "audit.py",
-        "seen = access(masks).numpy()  # length, length",
-        "seen = access(masks[-1:]).numpy()  # length, length",
+        "reached = access(masks).numpy()  # length, length",
+        "reached = access(masks[-1:]).numpy()  # length, length",
         ("test_audit.py::test_a_leak_may_need_several_layers",),
     ),
     Mutant(
         "the audit mistakes query for key",
         "audit.py",
-        "seen[np.arange(length), np.where(scored, standing, 0)]",
-        "seen[np.where(scored, standing, 0), np.arange(length)]",
+        "reached[np.arange(length), standing]",
+        "reached[standing, np.arange(length)]",
         ("test_audit.py::test_the_next_token_leaks_where_the_future_is_seen",),
     ),
     Mutant(
