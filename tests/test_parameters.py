@@ -17,6 +17,11 @@ def test_anything_else_is_one_line_that_says_what_is_allowed(value):
     assert str(raised.value) == f"task: size: {value!r}; allowed: whole numbers from 2 to 5"
 
 
+def test_true_is_no_number_though_python_counts_it_as_one():
+    with pytest.raises(StudyError, match="task: size: True"):
+        check_whole("task: size", True, 0)
+
+
 def test_there_may_be_no_largest_number():
     check_whole("task: size", 10**30, 0)
     with pytest.raises(StudyError, match=r"task: size: -1; allowed: whole numbers from 0$"):

@@ -89,7 +89,10 @@ def test_a_model_that_does_not_do_what_its_masks_say_is_named(run, tmp_path, mon
     assert not (tmp_path / "audit").exists()
 
 
-def test_a_leak_that_only_a_train_batch_shows_is_found_and_measured(run, monkeypatch):
+@pytest.fixture
+def leaking_batch(monkeypatch):
+    """`hmm_tagging` whose train batches, and nothing else, say that the last answer is the first token."""
+
     class Careless(type(command.tasks.build(HMM))):
         def batch(self, examples, index, generator):
             batch = super().batch(examples, index, generator)
@@ -97,8 +100,14 @@ def test_a_leak_that_only_a_train_batch_shows_is_found_and_measured(run, monkeyp
             return batch
 
     monkeypatch.setattr(command.tasks, "build", lambda task: Careless(**task["parameters"]))
+
+
+@pytest.mark.usefixtures("leaking_batch")
+def test_a_leak_that_only_a_train_batch_shows_is_found_and_measured(run):
     message = refused(run, cell("causal"), task=HMM)
     assert "mask causal: scored position 5 sees its own answer: input 0" in message
+    verdict = files.read_json(run([cell("causal", role="control")], task=HMM) / "causal.json")
+    assert (verdict["leaks"], verdict["measured_leaks"], verdict["position"]) == (True, True, 5)
 
 
 def test_a_verdict_lets_its_own_cell_train_and_no_other(run, tmp_path):

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file
 
 from maskstudy import files, tasks
 from maskstudy.commands import audit, generate, prepare, train
 from maskstudy.data.examples import read_examples
 from maskstudy.errors import StudyError
-from maskstudy.generation import scored_continuations
+from maskstudy.generation import continuations, likeliest, scored_continuations
+from maskstudy.model import Transformer
 from maskstudy.scoring import score
+from maskstudy.shape import build_shape
 from small_study import HMM, TRAINING, cell, settings
 
 SIZES = {"train_examples": 512, "validation_examples": 16, "test_examples": 48}
@@ -114,6 +117,17 @@ def test_the_control_reads_what_it_cannot_write(markov):
     assert abs(causal["sampled"]["judged_nats"] - true) < 0.25
     assert control["sampled"]["judged_nats"] > true + 0.5
     assert control["greedy"]["accuracy"] < control["teacher_forced"]["accuracy"] - 0.3
+
+
+@pytest.mark.parametrize("mask", ROLES)
+def test_a_model_writes_under_the_mask_that_it_was_trained_with(markov, mask):
+    found = generated(markov, MARKOV, "markov_next", mask)
+    model = Transformer(build_shape(tasks.build(MARKOV), MODEL))
+    model.load_state_dict(load_file(markov / mask / "model.safetensors"))
+    prompt, greedy = (states(each[name] for each in found["texts"]) for name in ("prompt", "greedy"))
+    texts = {name: continuations(model, name, prompt, 9, likeliest) for name in ROLES}
+    np.testing.assert_array_equal(greedy, texts[mask])
+    assert not np.array_equal(texts["causal"], texts["full"])
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_samples_anew(markov):

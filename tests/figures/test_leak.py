@@ -72,6 +72,12 @@ def test_a_study_without_a_control_says_so(results):
     assert words(figure) == ["No task of this study has a control whose models write text."]
 
 
+def test_without_its_control_a_task_is_left_out(leaking):
+    cells = [vars(cell) for cell in leaking.settings.cells if (cell.task, cell.role) != ("bytes", "control")]
+    part = Results(leaking.folder, Settings.of({"cells": cells, "seeds": [0, 1, 2], "confirmatory": True}))
+    assert set(leak.data(part)["task"]) == {"markov"}
+
+
 def test_every_seed_is_a_point_beside_its_mean(data):
     figure = leak.draw(data)
     for axes, (_, rows) in zip(panels(figure), data.groupby("task", sort=False), strict=True):
