@@ -1,4 +1,4 @@
-"""`maskstudy audit`: the verdicts of a task, and the refusal of those that its cells must not have."""
+"""`maskstudy audit`: the verdict on a cell, and the refusal of one that it must not have."""
 
 import numpy as np
 import pytest
@@ -25,9 +25,9 @@ def run(tmp_path):
     def audited(cells, task=MARKOV, model=MODEL):
         prepare.main([*settings(**task), "--raw", "raw", "--out", str(tmp_path / "data")])
         out = tmp_path / "audit"
-        command.main(
-            [*settings(cells=cells, task=task, model=model), "--data", str(tmp_path / "data"), "--out", str(out)]
-        )
+        for each in cells:
+            given = settings(cell=each, task=task, model=model)
+            command.main([*given, "--data", str(tmp_path / "data"), "--out", str(out / f"{each['mask']}.json")])
         return out
 
     return audited
@@ -67,14 +67,14 @@ def test_the_same_audit_gives_the_same_bytes(run):
 
 
 def test_a_study_cell_that_leaks_is_named_with_position_and_path(run, tmp_path):
-    message = refused(run, STUDY, {**CONTROL, "role": "study"})
+    message = refused(run, {**CONTROL, "role": "study"})
     assert message.startswith("task markov_next, mask full: scored position 0 sees its own answer: ")
     assert "input 1 → layer 1 position 1 → layer 2 position 0; declare the mask under `controls`" in message
-    assert not (tmp_path / "audit").exists()  # nor has the cell that passed a verdict: the study must not go on
+    assert not (tmp_path / "audit").exists()
 
 
 def test_a_control_that_does_not_leak_is_named(run, tmp_path):
-    message = refused(run, {**STUDY, "role": "control"}, CONTROL)
+    message = refused(run, {**STUDY, "role": "control"})
     assert message.startswith("task markov_next, mask causal: declared as a control, but no scored position sees")
     assert not (tmp_path / "audit").exists()
 

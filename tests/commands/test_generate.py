@@ -32,14 +32,13 @@ ROLES = {"causal": "study", "full": "control"}
 def trained(folder, task, name, steps):
     """The task's data, and a model under each mask."""
     prepare.main([*settings(**task), "--raw", "raw", "--out", str(folder / "data")])
-    cells = [cell(mask, role, name) for mask, role in ROLES.items()]
     data = ["--data", str(folder / "data")]
-    audit.main([*settings(cells=cells, task=task, model=MODEL), *data, "--out", str(folder / "audit")])
-    training = TRAINING | {"steps": steps, "batch": 32}
-    for each in cells:
-        given = settings(cell=each, task=task, model=MODEL, training=training)
-        run = ["--audit", str(folder / "audit" / f"{each['mask']}.json"), "--run", str(folder / each["mask"])]
-        train.main([*given, "--seed", "0", *data, *run])
+    for mask, role in ROLES.items():
+        of_cell = {"cell": cell(mask, role, name), "task": task, "model": MODEL}
+        verdict = str(folder / "audit" / f"{mask}.json")
+        audit.main([*settings(**of_cell), *data, "--out", verdict])
+        given = settings(**of_cell, training=TRAINING | {"steps": steps, "batch": 32})
+        train.main([*given, "--seed", "0", *data, "--audit", verdict, "--run", str(folder / mask)])
     return folder
 
 

@@ -105,6 +105,24 @@ def test_one_seed_more_trains_that_seed_alone(finished):
     assert not {"prepare", "audit", "reference"} & set(plan.jobs)
 
 
+def test_one_mask_more_trains_that_mask_alone(finished):
+    tasks = dict(finished.study.config["tasks"])
+    tasks["hmm_tagging"] = {**tasks["hmm_tagging"], "masks": [*tasks["hmm_tagging"]["masks"], "lookahead-2"]}
+    plan = finished.study.plan(tasks=tasks)
+    assert plan.jobs["audit"] == plan.jobs["reference"] == 1
+    assert plan.jobs["train"] == plan.jobs["evaluate"] == 2
+    assert all("lookahead-2" in message for message in plan.messages if message.startswith(("audit", "train")))
+
+
+def test_models_that_predict_the_next_token_write_text(finished):
+    sizes = {"length": 8, "train_examples": 32, "validation_examples": 8, "test_examples": 16}
+    chain = {"masks": ["causal"], "controls": ["full"], "parameters": {"symbols": 4, **sizes}}
+    plan = finished.study.plan(tasks=finished.study.config["tasks"] | {"markov_next": chain})
+    assert plan.jobs["generate"] == 4
+    assert sum(message.startswith("generate markov_next under full") for message in plan.messages) == 2
+    assert "generate" not in finished.outcome.jobs
+
+
 def test_a_lost_run_is_made_again_alone(finished):
     with without(finished.study.results / "runs/hmm_tagging/full/seed-1"):
         plan = finished.study.plan()

@@ -15,10 +15,9 @@ rule audit:
     threads: 1
     params:
         source=lambda wildcards: task_source("audit", wildcards.task),
-        settings=audit_settings,
+        settings=lambda wildcards: cell_settings(wildcards, "model"),
         data=subpath(input.test, parent=True),
-        folder=subpath(output.verdict, parent=True),
     message:
         "audit {wildcards.task} under {wildcards.mask}: does any scored position see its answer?"
     shell:
-        "maskstudy audit --settings {params.settings:q} --data {params.data} --out {params.folder} > {log} 2>&1"
+        "maskstudy audit --settings {params.settings:q} --data {params.data} --out {output.verdict} > {log} 2>&1"

@@ -68,16 +68,6 @@ def task_source(verb, task):
     return source_digest(verb, f"tasks.{study.task_settings(config, task)['kind']}")
 
 
-def audit_settings(wildcards):
-    """The cell to audit, its task and its model, as JSON."""
-    settings = {
-        "cells": [study.cell(config, wildcards.task, wildcards.mask).settings()],
-        "task": study.task_settings(config, wildcards.task),
-        "model": study.model_settings(config, wildcards.task),
-    }
-    return json.dumps(settings)
-
-
 def cell_settings(wildcards, *parts):
     """The cell, its task, and the named parts of the config (`model`, `training`), as JSON."""
     available = {

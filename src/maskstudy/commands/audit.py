@@ -1,7 +1,6 @@
-"""`maskstudy audit`: decide for all cells of a task whether any scored position sees its own answer.
+"""`maskstudy audit`: decide whether any scored position of a cell sees its own answer; nothing trains before.
 
-Nothing trains before. The verdict follows from the masks and is then measured on a model with random weights. One job
-serves all masks of a task, for most of its time goes into starting up and reading the examples.
+The verdict follows from the masks, and is then measured on a model with random weights.
 """
 
 from typing import Any
@@ -16,63 +15,48 @@ from maskstudy.data.examples import read_examples
 from maskstudy.errors import StudyError
 from maskstudy.files import write_json
 from maskstudy.randomness import stream
-from maskstudy.shape import ModelShape, build_shape
-from maskstudy.tasks.task import Examples
+from maskstudy.shape import build_shape
 
 GRID_LENGTH = 8  # positions of the access grids that the figures show
 TRAIN_EXAMPLES = 1024  # hidden anew in every batch, by the same rule; validation and test are audited whole
 
 
 def main(arguments: list[str]) -> None:
-    """Write the verdict of every cell of the task, or stop and write none.
+    """Write the verdict of one cell, or stop.
 
     Raises:
         StudyError: a study cell leaks, a control does not, or a model does not do what its masks say.
     """
-    parser = options.parser("audit", __doc__, "cells", "task", "model")
+    parser = options.parser("audit", __doc__, "cell", "task", "model")
     options.add_path(parser, "data", "folder of the prepared examples")
-    options.add_path(parser, "out", "folder of the verdicts, one a mask (JSON)")
+    options.add_path(parser, "out", "where the verdict goes (JSON)")
     given = parser.parse_args(arguments)
 
     torch.set_num_threads(1)
-    task = tasks.build(given.settings["task"])
-    shape = build_shape(task, given.settings["model"])
+    cell, task = given.settings["cell"], tasks.build(given.settings["task"])
+    mask, shape = cell["mask"], build_shape(task, given.settings["model"])
     train, validation, test = (
         read_examples(given.data / f"{name}.parquet") for name in ("train", "validation", "test")
     )
     first = np.arange(min(TRAIN_EXAMPLES, len(train)))
     hidden_anew = task.batch(train, first, stream(0, "audit"))
-    verdicts = [_verdict(cell, shape, (test, validation, hidden_anew)) for cell in given.settings["cells"]]
-    for verdict in verdicts:
-        write_json(given.out / f"{verdict['mask']}.json", verdict)
-
-
-def _verdict(cell: dict[str, Any], shape: ModelShape, splits: tuple[Examples, ...]) -> dict[str, Any]:
-    """The verdict on one cell.
-
-    Args:
-        cell: task, mask and role.
-        shape: of its model.
-        splits: the examples to look through, the test split first.
-
-    Raises:
-        StudyError: as `main`.
-    """
-    mask, test = cell["mask"], splits[0]
-    found = ((find_leak(mask, shape.layers, split), split) for split in splits)
+    found = ((find_leak(mask, shape.layers, split), split) for split in (test, validation, hidden_anew))
     leak, measured_on = next((one for one in found if one[0]), (None, test))
     _refuse(cell, leak)
     measurement = measure(mask, shape, measured_on)
     _refuse_contradiction(cell, measurement)
-    return {
-        **cell,
-        "leaks": leak is not None,
-        "measured_leaks": measurement.leaks,
-        "position": leak and leak.position,
-        "path": leak and leak.describe(),
-        "scored_access": scored_access_digest(mask, shape.layers, test),
-        "grid": access_grid(mask, shape.layers, GRID_LENGTH),
-    }
+    write_json(
+        given.out,
+        {
+            **cell,
+            "leaks": leak is not None,
+            "measured_leaks": measurement.leaks,
+            "position": leak and leak.position,
+            "path": leak and leak.describe(),
+            "scored_access": scored_access_digest(mask, shape.layers, test),
+            "grid": access_grid(mask, shape.layers, GRID_LENGTH),
+        },
+    )
 
 
 def _refuse(cell: dict[str, Any], leak: Leak | None) -> None:
