@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 
+from maskstudy.config import is_generative
+
 TABLES = ("metrics", "timing", "audit", "comparisons", "effects", "ceiling_gaps")
 MAY_BE_EMPTY = ("comparisons", "effects", "ceiling_gaps")  # without a second mask, or without a known ceiling
 OF_A_RUN = ("model.safetensors", "history.parquet", "cost.json", "timing.json", "metrics.json", "examples.parquet")
@@ -54,11 +56,12 @@ def promised(results: Path, config: dict) -> Iterator[Path]:
     for task, entry in config["tasks"].items():
         yield from (results / "data" / task / f"{split}.parquet" for split in ("train", "validation", "test"))
         yield results / "data" / task / "summary.json"
+        of_a_run = (*OF_A_RUN, *(["generated.json"] if is_generative(config, task) else []))
         for mask in (*entry["masks"], *entry.get("controls", [])):
             yield results / "audit" / task / f"{mask}.json"
             yield from (results / "references" / task / f"{mask}.{ending}" for ending in ("json", "parquet"))
             for seed in range(config["seeds"]):
-                yield from (results / "runs" / task / mask / f"seed-{seed}" / name for name in OF_A_RUN)
+                yield from (results / "runs" / task / mask / f"seed-{seed}" / name for name in of_a_run)
 
 
 if __name__ == "__main__":
