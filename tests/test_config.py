@@ -267,6 +267,10 @@ def test_cells_stand_in_the_order_of_the_config():
         ),
         *(Cell("masked_byte", mask, "study") for mask in ["causal", "full"]),
         Cell("masked_byte", "lookahead-1", "control"),
+        Cell("markov_next", "causal", "study"),
+        Cell("markov_next", "full", "control"),
+        Cell("next_byte", "causal", "study"),
+        Cell("next_byte", "full", "control"),
     ]
     assert cell(given, "masked_byte", "lookahead-1") == Cell("masked_byte", "lookahead-1", "control")
     assert cell(given, "masked_byte", "full").settings() == {"task": "masked_byte", "mask": "full", "role": "study"}
