@@ -130,6 +130,8 @@ def _losses(axes: Axes, rows: DataFrame, cells: list[tuple[str, str]], colours: 
     if np.isfinite(ceiling):
         axes.axvspan(0, ceiling, color=_BELOW, linewidth=0, zorder=0)
         axes.axvline(ceiling, **_FLOOR)
+        between = 0.5 * (len(cells) - 1)
+        axes.text(ceiling / 2, between, "only by seeing the answer", ha="center", va="center", color=style.QUIET)
     axes.axvline(unigram, **_UNIGRAM)
     for place, (mask, role) in enumerate(cells):
         runs = rows[(rows["mask"] == mask) & (rows["role"] == role)]
