@@ -267,6 +267,7 @@ def test_the_squared_relu_is_that_of_autograd_to_the_bit():
         results.append((output.detach(), leaf.grad))
     for own, library in zip(*results, strict=True):
         assert torch.equal(own, library)
+    assert torch.equal(squared_relu(inputs), results[1][0])
     # Many gradients in one pass, as `access` takes them.
     leaf = inputs[0].clone().requires_grad_()
     many = torch.autograd.grad(squared_relu(leaf), leaf, torch.eye(40), is_grads_batched=True)[0]

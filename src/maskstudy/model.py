@@ -46,6 +46,8 @@ class _SquaredRelu(torch.autograd.Function):
 
 def squared_relu(inputs: Tensor) -> Tensor:
     """max(x, 0)² (So et al. 2021, "Primer: Searching for Efficient Transformers for Language Modeling", §3)."""
+    if not inputs.requires_grad:
+        return inputs.relu().square()
     squared: Tensor = _SquaredRelu.apply(inputs)[0]
     return squared
 
