@@ -100,6 +100,92 @@ def test_of_equals_the_first_is_taken():
     assert likeliest(np.array([[0.1, 0.4, 0.4, 0.1], [0.25, 0.25, 0.25, 0.25]])).tolist() == [1, 0]
 
 
+# --- the cache --------------------------------------------------------------------------------------------------------
+
+
+def passes(monkeypatch, model):
+    """How many tokens each pass of the model is given, from now on."""
+    given, forward = [], type(model).forward
+
+    def spy(self, tokens, *arguments, **options):
+        given.append(tokens.shape[1])
+        return forward(self, tokens, *arguments, **options)
+
+    monkeypatch.setattr(type(model), "forward", spy)
+    return given
+
+
+def test_a_step_computes_the_newest_token_alone_where_nothing_before_it_changes(monkeypatch):
+    model = model_of()
+    given = passes(monkeypatch, model)
+    continuations(model, "causal", prompts(length=3), 4, likeliest)
+    assert given == [3, 1, 1, 1]
+    given.clear()
+    continuations(model, "prefix", prompts(length=3), 4, likeliest, condition_lengths=np.full(5, 3, dtype=np.int32))
+    assert given == [3, 1, 1, 1]
+    given.clear()
+    continuations(model, "full", prompts(length=3), 4, likeliest)
+    assert given == [3, 4, 5, 6]
+    given.clear()
+    continuations(model, "causal", prompts(length=4), 5, likeliest)  # six tokens are read at most
+    assert given == [4, 1, 1, 6, 6]
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("conditions", [None, [3, 1, 2, 0, 3]])
+@pytest.mark.parametrize("padded", ["nowhere", "left", "right", "in between"])
+def test_with_the_cache_and_without_it_the_same_is_said(monkeypatch, positions, conditions, padded):
+    model = model_of(length=12, positions=positions)
+    real = np.ones((5, 3), dtype=bool)
+    real[1:3, {"left": 0, "right": 2, "in between": 1}.get(padded, slice(0, 0))] = False
+    heard = []
+
+    def likeliest_heard(probabilities):
+        heard.append(probabilities)
+        return likeliest(probabilities)
+
+    def write():
+        heard.clear()
+        mask = "causal" if conditions is None else "prefix"
+        lengths = None if conditions is None else np.array(conditions, dtype=np.int32)
+        text = continuations(
+            model,
+            mask,
+            prompts(length=3),
+            6,
+            likeliest_heard,
+            real=None if padded == "nowhere" else real,
+            condition_lengths=lengths,
+        )
+        return text, np.stack(heard)
+
+    cached = write()
+    monkeypatch.setattr("maskstudy.generation.is_settled", lambda *_: False)
+    given = passes(monkeypatch, model)
+    anew = write()
+    assert given == [3, 4, 5, 6, 7, 8]
+    np.testing.assert_array_equal(cached[0], anew[0])
+    np.testing.assert_allclose(cached[1], anew[1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("mask", [*MASKS, "prefix"])
+@pytest.mark.parametrize("side", ["left", "right", "in between"])
+@pytest.mark.parametrize("length", [7, 12])  # what is written fits, or does not
+def test_a_padded_prompt_is_continued_like_the_same_without_padding(mask, positions, side, length):
+    model = model_of(length=length, positions=positions)
+    rows = [prompts(1, tokens, seed)[0] for seed, tokens in enumerate([4, 2, 1, 3])]
+    together = np.full((4, 4), 8, dtype=np.int16)
+    for row, tokens in zip(together, rows, strict=True):
+        places = {"left": range(4)[4 - len(tokens) :], "right": range(len(tokens)), "in between": [0, 3, 2, 1]}[side]
+        row[sorted(places[: len(tokens)])] = tokens
+    conditions = np.array([2, 1, 0, 3], dtype=np.int32)
+    found = continuations(model, mask, together, 6, likeliest, real=together != 8, condition_lengths=conditions)
+    for row, condition, text in zip(rows, conditions, found, strict=True):
+        alone = continuations(model, mask, row[None], 6, likeliest, condition_lengths=condition[None])
+        np.testing.assert_array_equal(text, alone[0])
+
+
 # --- sampling ---------------------------------------------------------------------------------------------------------
 
 

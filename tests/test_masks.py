@@ -21,6 +21,7 @@ from maskstudy.masks import (
     condition,
     either,
     full,
+    is_settled,
     layer_masks,
     lookahead,
     matrix,
@@ -359,3 +360,44 @@ def test_an_unknown_mask_is_one_line_that_says_what_is_allowed(name):
         layer_masks(name, 2, 4)
     assert repr(name) in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+# --- what may be kept -------------------------------------------------------------------------------------------------
+
+
+@quick
+@given(st.integers(1, 3), st.integers(1, 6), st.integers(0, 6), st.integers(0, 200), st.floats(0.05, 0.9))
+def test_settled_masks_are_those_under_which_no_later_token_reaches_back(layers, length, begin, seed, share):
+    """A loop over queries and keys; the masks are causal with a few random exceptions."""
+    generator = torch.Generator().manual_seed(seed)
+    masks = [
+        matrix(causal, length) | (torch.rand(length, length, generator=generator) < share / length)
+        for _ in range(layers)
+    ]
+    reached = any(
+        mask[query, key] for mask in masks for query in range(length) for key in range(max(begin, query + 1), length)
+    )
+    assert is_settled(masks, begin) is not reached
+
+
+def test_which_masks_of_the_study_are_settled():
+    conditions = torch.tensor([3, 2])
+    settled = {
+        name: is_settled(layer_masks(name, 2, 6, condition_lengths=conditions), 3)
+        for name in ("causal", "full", "prefix", "lookahead-1")
+    }
+    assert settled == {"causal": True, "full": False, "prefix": True, "lookahead-1": False}
+    assert not is_settled(layer_masks("prefix", 2, 6, condition_lengths=conditions), 2)  # a condition not all there yet
+
+
+def test_keys_stand_for_padding_on_any_side():
+    keys = torch.tensor([[False, True, True, True], [True, True, True, False]])
+    for name in MASK_NAMES:
+        plain = layer_masks(name, 2, 4, condition_lengths=torch.tensor([2, 2]))
+        for mask, unpadded in zip(
+            layer_masks(name, 2, 4, condition_lengths=torch.tensor([2, 2]), keys=keys), plain, strict=True
+        ):
+            assert torch.equal(mask, (unpadded & keys[:, None, None, :]).expand_as(mask))
+    right = [mask[1:] for mask in layer_masks("causal", 2, 4, keys=keys)]
+    for mask, other in zip(right, layer_masks("causal", 2, 4, lengths=torch.tensor([3])), strict=True):
+        assert torch.equal(mask, other)

@@ -6,9 +6,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maskstudy.cache import KeyValueCache
 from maskstudy.errors import StudyError
 from maskstudy.masks import access, both, causal, full, layer_masks, matrix, present, same_document
-from maskstudy.model import Transformer, parameter_count, rotary_turns, rotate
+from maskstudy.model import Transformer, parameter_count, rotary_turns, rotate, squared_relu
+from maskstudy.proofs import cached_decoding_agrees
 from maskstudy.shape import POSITIONS, ModelShape
 from small_study import MASK_NAMES, random_masks, random_model, reached
 
@@ -210,6 +212,68 @@ def test_padding_on_the_left_has_no_effect(predicate, positions):
         torch.testing.assert_close(output[:1, 2:], alone, rtol=0, atol=1e-10)
 
 
+# --- the cache --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("padded", [False, True])
+def test_cached_decoding_is_the_parallel_pass_step_by_step(positions, padded):
+    model = random_model(shape(positions=positions, length=12))
+    real = None
+    if padded:
+        real = torch.ones(3, 12, dtype=torch.bool)
+        real[1, :4], real[2, 9:] = False, False
+
+    def masks_and_places(so_far, keys, queries):
+        masks = layer_masks("causal", LAYERS, keys, keys=so_far)
+        places = None if so_far is None else (so_far.cumsum(-1) - 1).clamp(min=0)[:, keys - queries :]
+        return [mask[..., keys - queries :, :] for mask in masks], places
+
+    def step(copy, new, cache, so_far=None):
+        cache = cache or KeyValueCache(copy.shape, len(new), 12, copy.embedding.weight)
+        masks, places = masks_and_places(so_far, cache.filled + new.shape[1], new.shape[1])
+        return copy(new, masks, places=places, cache=cache), cache
+
+    def parallel(copy, tokens, so_far=None):
+        masks, places = masks_and_places(so_far, tokens.shape[1], tokens.shape[1])
+        return copy(tokens, masks, places=places)
+
+    proof = cached_decoding_agrees(model, step=step, call=parallel, real=real, length=12)
+    assert len(proof.findings) == 4
+    assert proof.holds, str(proof)
+
+
+def test_a_cache_has_room_for_no_more_tokens_than_the_model():
+    model = random_model(shape(positions="none"))
+    cache = KeyValueCache(model.shape, 1, 2 * LENGTH, model.embedding.weight)
+    masks = layer_masks("causal", LAYERS, LENGTH + 1)
+    model(drawn_tokens(1, LENGTH), [mask[:LENGTH, :LENGTH] for mask in masks], cache=cache)
+    with pytest.raises(StudyError, match=f"{LENGTH + 1} tokens, but it was built for at most {LENGTH}"):
+        model(drawn_tokens(1, 1), [mask[LENGTH:] for mask in masks], cache=cache)
+
+
+# --- the activation ---------------------------------------------------------------------------------------------------
+
+
+def test_the_squared_relu_is_that_of_autograd_to_the_bit():
+    inputs = torch.randn(50, 40, generator=torch.Generator().manual_seed(0))
+    inputs[0, :3] = torch.tensor([0.0, -0.0, 1e-30])
+    weights = torch.randn(50, 40, generator=torch.Generator().manual_seed(1))
+    results = []
+    for function in (squared_relu, lambda values: torch.relu(values).square()):
+        leaf = inputs.clone().requires_grad_()
+        output = function(leaf)
+        (output * weights).sum().backward()
+        results.append((output.detach(), leaf.grad))
+    for own, library in zip(*results, strict=True):
+        assert torch.equal(own, library)
+    assert torch.equal(squared_relu(inputs), results[1][0])
+    # Many gradients in one pass, as `access` takes them.
+    leaf = inputs[0].clone().requires_grad_()
+    many = torch.autograd.grad(squared_relu(leaf), leaf, torch.eye(40), is_grads_batched=True)[0]
+    assert torch.equal(many, torch.diag(2 * inputs[0].clamp(min=0)))
+
+
 # --- positions --------------------------------------------------------------------------------------------------------
 
 
@@ -225,6 +289,16 @@ def test_rotary_scores_depend_on_the_distance_alone():
     assert len({round(value, 9) for value in torch.cat([scores[0], scores[1:, 0]]).tolist()}) == 17
     torch.testing.assert_close(queries.norm(dim=-1), query.norm().expand(9))
     torch.testing.assert_close(queries[0], query)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_half_precision_is_the_same_function_less_exact(positions):
+    model, tokens = random_model(shape(positions=positions), scale=0.2), drawn_tokens(3, LENGTH)
+    masks = layer_masks("causal", LAYERS, LENGTH)
+    exact = model(tokens, masks)
+    found = model.bfloat16()(tokens, masks)
+    assert found.dtype == torch.bfloat16
+    torch.testing.assert_close(found.double(), exact, rtol=0.1, atol=0.05)
 
 
 def test_rotary_turns_are_the_angles_of_the_paper():
@@ -280,7 +354,7 @@ def test_attention_weights_are_those_that_the_fused_form_uses(name, positions):
     model, tokens = random_model(shape(positions=positions)), drawn_tokens(2, LENGTH)
     masks = layer_masks(name, LAYERS, LENGTH, lengths=torch.tensor([6, 4]), condition_lengths=torch.tensor([3, 1]))
     streams = model.streams(tokens, masks)
-    rotation = model.rotation(LENGTH, streams[0])
+    rotation = model.rotation(slice(0, LENGTH), streams[0])
     all_weights = model.attention_weights(tokens, masks)
     assert len(all_weights) == LAYERS
     for block, stream, mask, weights in zip(model.blocks, streams[:-1], masks, all_weights, strict=True):
@@ -332,14 +406,19 @@ def test_causal_under_dropout():
         assert torch.equal(output[:, :source], other[:, :source])
 
 
-@pytest.mark.parametrize("dropped", ["attention", "dropout"])
-def test_dropout_falls_on_attention_weights_and_on_what_a_block_adds(dropped):
+@pytest.mark.parametrize("kept", ["attention", "block"])
+def test_dropout_falls_on_attention_weights_and_on_what_a_block_adds(kept):
+    """Each of the two alone, the other one switched off."""
     model, tokens = random_model(shape(dropout=0.5)), drawn_tokens(2, LENGTH)
+    masks = layer_masks("full", LAYERS, LENGTH)
+    still = model.eval()(tokens, masks)
     for block in model.blocks:
-        getattr(block, dropped).train()
-    assert not torch.equal(
-        model(tokens, layer_masks("full", LAYERS, LENGTH)), model.eval()(tokens, layer_masks("full", LAYERS, LENGTH))
-    )
+        block.train(kept == "block")
+        block.attention.train(kept == "attention")
+    assert not torch.equal(model(tokens, masks), still)
+    for block in model.blocks:
+        block.attention.dropout = block.dropout = 0.0
+    assert torch.equal(model.train()(tokens, masks), still)
 
 
 # --- weights and refusals ---------------------------------------------------------------------------------------------

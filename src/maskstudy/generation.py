@@ -10,9 +10,12 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
+from torch import Tensor
 
-from maskstudy.masks import layer_masks
+from maskstudy.cache import KeyValueCache
+from maskstudy.masks import is_settled, layer_masks
 from maskstudy.model import Transformer
 from maskstudy.randomness import categories
 from maskstudy.tasks.task import NOT_SCORED, NOWHERE, Examples, Task, next_tokens
@@ -32,35 +35,94 @@ def drawn(generator: np.random.Generator) -> Choice:
 
 @torch.inference_mode()
 def continuations(
-    model: Transformer, mask: str, prompts: NDArray[np.int16], steps: int, choose: Choice
+    model: Transformer,
+    mask: str,
+    prompts: NDArray[np.int16],
+    steps: int,
+    choose: Choice,
+    *,
+    real: NDArray[np.bool_] | None = None,
+    condition_lengths: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int16]:
     """Let a model write on, token by token.
 
     At each step the model reads the newest tokens, all but one of those it was built for (the last position of an
     example is never scored, so that no answer there was trained), under its mask, and its answer at the newest
-    position is written down. Everything is computed anew at each step: under any mask but causal, a token that joins
-    changes what the tokens before it see.
+    position is written down.
 
     Args:
         model: put into evaluation mode; its answers are tokens.
         mask: usually the one that it was trained with.
-        prompts: `[texts, prompt]`, at least one token each.
+        prompts: `[texts, prompt]`, at least one real token each.
         steps: how many tokens to write.
         choose: `likeliest`, or `drawn(generator)`; gets probabilities `[texts, answers]`.
+        real: `[texts, prompt]` bool, False where a prompt is padded, wherever that is; None where none is.
+        condition_lengths: `[texts]`, real tokens of the condition, which a text begins with; None where there is none.
 
     Returns:
         `[texts, steps]`.
     """
     model.eval()
     start = prompts.shape[1]
-    written = np.concatenate([prompts, np.zeros((len(prompts), steps), dtype=np.int16)], axis=1)  # texts, all tokens
+    tokens = torch.zeros(len(prompts), start + steps, dtype=torch.int64)  # texts, all tokens
+    tokens[:, :start] = torch.from_numpy(prompts.astype(np.int64))
+    conditions = None if condition_lengths is None else torch.from_numpy(condition_lengths)
+    keys = None
+    if real is not None:
+        keys = F.pad(torch.from_numpy(real), (0, steps), value=True)
+        # All padding to the left, so that the newest tokens stand together and a look-ahead of one token is one.
+        order = keys.int().argsort(dim=-1, stable=True)
+        tokens, keys = tokens.gather(-1, order), keys.gather(-1, order)
+    reader = _Reader(model, mask, tokens, start, keys, conditions)
     for place in range(start, start + steps):
-        read = torch.from_numpy(written[:, max(0, place - (model.shape.length - 1)) : place].astype(np.int64))
-        newest = torch.zeros(read.shape, dtype=torch.bool)
-        newest[:, -1] = True
-        logits = model(read, layer_masks(mask, model.shape.layers, read.shape[1]), newest)  # texts, answers
-        written[:, place] = choose(logits.double().softmax(-1).numpy())
-    return written[:, start:]
+        tokens[:, place] = torch.from_numpy(choose(reader.logits(place).double().softmax(-1).numpy()))
+    return tokens[:, start:].numpy().astype(np.int16)
+
+
+class _Reader:
+    """A model that reads texts while they grow.
+
+    As long as all of a text fits, and a token that joins changes nothing before it, a step computes the newest token
+    alone, against a cache of those before. Otherwise everything is computed anew.
+    """
+
+    def __init__(
+        self, model: Transformer, mask: str, tokens: Tensor, start: int, keys: Tensor | None, conditions: Tensor | None
+    ) -> None:
+        """Read `tokens` `[texts, all tokens]`, the first `start` of which are there already."""
+        self.model, self.mask, self.tokens, self.keys, self.conditions = model, mask, tokens, keys, conditions
+        self.most = model.shape.length - 1
+        self.cache, fitting = None, min(tokens.shape[1], self.most)
+        if start <= fitting:
+            masks = self._masks(0, fitting)
+            if is_settled(masks, start):
+                self.masks = masks
+                self.cache = KeyValueCache(model.shape, len(tokens), fitting, like=model.embedding.weight)
+
+    def logits(self, place: int) -> Tensor:
+        """The answers `[texts, answers]` at the position before `place`, the newest."""
+        if self.cache is not None and place <= self.most:
+            begin = self.cache.filled
+            masks = [mask[..., begin:place, :place] for mask in self.masks]
+            places = self._places(0, place, begin)
+            return self.model(self.tokens[:, begin:place], masks, places=places, cache=self.cache)[:, -1]
+        begin = max(0, place - self.most)
+        masks = self._masks(begin, place)
+        return self.model(self.tokens[:, begin:place], masks, places=self._places(begin, place, begin))[:, -1]
+
+    def _masks(self, begin: int, end: int) -> list[Tensor]:
+        """Of all layers, over the tokens from `begin` to `end`."""
+        keys, conditions = None if self.keys is None else self.keys[:, begin:end], self.conditions
+        if conditions is not None:
+            padding = 0 if self.keys is None else (~self.keys).sum(-1)
+            conditions = (conditions + padding - begin).clamp(min=0)
+        return layer_masks(self.mask, self.model.shape.layers, end - begin, keys=keys, condition_lengths=conditions)
+
+    def _places(self, begin: int, end: int, new: int) -> Tensor | None:
+        """The places of the tokens from `new` to `end` in what is read, which starts at `begin`."""
+        if self.keys is None:
+            return None
+        return (self.keys[:, begin:end].cumsum(-1) - 1).clamp(min=0)[:, new - begin :]
 
 
 def scored_continuations(prompts: NDArray[np.int16], following: NDArray[np.int16]) -> Examples:

@@ -187,6 +187,26 @@ def access(masks: Sequence[Tensor]) -> Tensor:
     return seen
 
 
+def is_settled(masks: Sequence[Tensor], begin: int) -> bool:
+    """Whether what a position holds stays as it is when tokens join behind it, from `begin` tokens on.
+
+    It does where no query sees a key behind it, except among the first `begin`, which are there from the start. Only
+    then may what was computed for the tokens so far be kept in a cache.
+
+        >>> is_settled(layer_masks("causal", layers=2, length=4), begin=1)
+        True
+        >>> is_settled(layer_masks("full", layers=2, length=4), begin=1)
+        False
+
+    Args:
+        masks: one `[..., length, length]` bool tensor a layer.
+        begin: tokens that are there from the start.
+    """
+    length = masks[0].shape[-1]
+    joins = matrix(lambda query, key: (key > query) & (key >= begin), length, device=masks[0].device)
+    return not any((mask & joins).any() for mask in masks)
+
+
 def check_boolean(mask: Tensor, where: str) -> None:
     """Refuse anything but a boolean mask: a 0/1 float or integer mask would silently be added to the scores.
 
@@ -252,6 +272,7 @@ def layer_masks(
     lengths: Tensor | None = None,
     condition_lengths: Tensor | None = None,
     device: torch.device | None = None,
+    keys: Tensor | None = None,
 ) -> list[Tensor]:
     """The masks of all layers, with padding and condition combined into one boolean matrix each.
 
@@ -259,9 +280,10 @@ def layer_masks(
         name: a mask of the study.
         layers: how many layers the model has.
         length: positions, padding included.
-        lengths: `[batch]`, real tokens an example; None where nothing is padded.
-        condition_lengths: `[batch]`, tokens of the condition; None where there is none.
+        lengths: `[batch]`, real tokens an example, padded on the right; None where nothing is padded.
+        condition_lengths: `[batch]`, tokens of the condition, padding before them included; None where there is none.
         device: where the masks are made.
+        keys: `[batch, length]` bool, True for a real token, wherever padding stands; instead of `lengths`.
 
     Returns:
         `layers` bool tensors, `[length, length]` or `[batch, 1, length, length]`.
@@ -273,6 +295,8 @@ def layer_masks(
             predicate = either(predicate, condition(condition_lengths))
         if lengths is not None:
             predicate = both(predicate, real(lengths))
+        if keys is not None:
+            predicate = both(predicate, present(keys))
         return matrix(predicate, length, device=device)
 
     first = combined(study_mask.first)

@@ -6,15 +6,50 @@ Pre-norm blocks on a residual stream (Radford et al. 2019, "Language Models are 
 
 import math
 from collections.abc import Sequence
-from typing import cast
+from functools import cache
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from maskstudy.attention import fused_attention, textbook_attention
+from maskstudy.cache import KeyValueCache, LayerCache
 from maskstudy.errors import StudyError
 from maskstudy.shape import ModelShape
+
+
+class _SquaredRelu(torch.autograd.Function):
+    """max(x, 0)², whose slope 2 · max(x, 0) needs nothing but what the forward pass has made anyway.
+
+    Left to itself, autograd keeps two tensors of the widest kind and passes over them four times on its way back.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(inputs: Tensor) -> tuple[Tensor, Tensor]:
+        positive = inputs.clamp_min(0)
+        return positive.square(), positive
+
+    @staticmethod
+    def setup_context(context: Any, inputs: tuple[Tensor], output: tuple[Tensor, Tensor]) -> None:  # noqa: ARG004
+        context.mark_non_differentiable(output[1])
+        context.set_materialize_grads(False)  # no zeros for the output that has no gradient
+        context.save_for_backward(output[1])
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor, _: None) -> Tensor:
+        (positive,) = context.saved_tensors
+        return (gradient * positive).mul_(2)
+
+
+def squared_relu(inputs: Tensor) -> Tensor:
+    """max(x, 0)² (So et al. 2021, "Primer: Searching for Efficient Transformers for Language Modeling", §3)."""
+    if not inputs.requires_grad:
+        return inputs.relu().square()
+    squared: Tensor = _SquaredRelu.apply(inputs)[0]
+    return squared
 
 
 class SelfAttention(nn.Module):
@@ -38,9 +73,11 @@ class SelfAttention(nn.Module):
         queries, keys = compared.chunk(2, dim=2)  # each batch, length, heads, head width
         return queries.transpose(1, 2), keys.transpose(1, 2), values.transpose(1, 2)
 
-    def forward(self, stream: Tensor, mask: Tensor, rotation: Tensor | None) -> Tensor:
-        """`[batch, length, width]` -> the same shape."""
+    def forward(self, stream: Tensor, mask: Tensor, rotation: Tensor | None, cache: LayerCache | None = None) -> Tensor:
+        """`[batch, length, width]` -> the same shape. The keys are those of the cache too, if there is one."""
         queries, keys, values = self.queries_keys_values(stream, rotation)
+        if cache is not None:
+            keys, values = cache.extended(keys, values)
         dropout = self.dropout if self.training else 0.0
         mixed = fused_attention(queries, keys, values, mask, dropout)  # batch, heads, length, head width
         return self.project_out(mixed.transpose(1, 2).reshape(stream.shape))
@@ -61,12 +98,16 @@ class Block(nn.Module):
         self.network_norm = nn.LayerNorm(shape.width, bias=False)
         self.expand = nn.Linear(shape.width, 4 * shape.width, bias=False)
         self.contract = nn.Linear(4 * shape.width, shape.width, bias=False)
-        self.dropout = nn.Dropout(shape.dropout)
+        self.dropout = shape.dropout
 
-    def forward(self, stream: Tensor, mask: Tensor, rotation: Tensor | None) -> Tensor:
+    def forward(self, stream: Tensor, mask: Tensor, rotation: Tensor | None, cache: LayerCache | None = None) -> Tensor:
         """`[batch, length, width]` -> the same shape."""
-        stream = stream + self.dropout(self.attention(self.attention_norm(stream), mask, rotation))
-        return stream + self.dropout(self.contract(F.relu(self.expand(self.network_norm(stream))).square()))
+        stream = stream + self.dropped(self.attention(self.attention_norm(stream), mask, rotation, cache))
+        return stream + self.dropped(self.contract(squared_relu(self.expand(self.network_norm(stream)))))
+
+    def dropped(self, added: Tensor) -> Tensor:
+        """What a block adds, less what dropout takes in training."""
+        return F.dropout(added, self.dropout) if self.training and self.dropout else added
 
 
 class Transformer(nn.Module):
@@ -93,13 +134,25 @@ class Transformer(nn.Module):
             elif parameter.dim() == 2:
                 nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5)
 
-    def forward(self, tokens: Tensor, masks: Sequence[Tensor], scored: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        tokens: Tensor,
+        masks: Sequence[Tensor],
+        scored: Tensor | None = None,
+        *,
+        places: Tensor | None = None,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
         """Logits at every position, or at the scored ones alone.
 
         Args:
-            tokens: `[batch, length]` integers.
-            masks: one bool tensor a layer, `[length, length]` or `[batch, 1, length, length]`; True = may attend.
+            tokens: `[batch, length]` integers; with a cache, the new ones alone.
+            masks: one bool tensor a layer, `[length, keys]` or `[batch, 1, length, keys]`; True = may attend. There are
+                as many keys as tokens, those in the cache included.
             scored: `[batch, length]` bool, the positions whose logits are wanted; None for all.
+            places: `[batch, length]` integers, the place of each token in its text, where that is not its place in the
+                tensor because padding stands before it; None for 0, 1, 2 … (with a cache, going on from there).
+            cache: of the tokens before these; the new ones join it.
 
         Returns:
             `[batch, length, answers]`, or `[scored positions, answers]` in row-major order.
@@ -107,45 +160,56 @@ class Transformer(nn.Module):
         Raises:
             StudyError: too many tokens, or another number of masks than of layers.
         """
-        stream = self.streams(tokens, masks)[-1]
+        stream = self.streams(tokens, masks, places=places, cache=cache)[-1]
         if scored is not None:
             stream = stream[scored]  # scored positions, width
         return self.answer(self.final_norm(stream))
 
-    def streams(self, tokens: Tensor, masks: Sequence[Tensor]) -> list[Tensor]:
+    def streams(
+        self,
+        tokens: Tensor,
+        masks: Sequence[Tensor],
+        *,
+        places: Tensor | None = None,
+        cache: KeyValueCache | None = None,
+    ) -> list[Tensor]:
         """The residual stream before the first block and after each: `layers + 1` times `[batch, length, width]`."""
-        length = tokens.shape[1]
-        if length > self.shape.length:
-            raise StudyError(f"model: {length} tokens, but it was built for at most {self.shape.length}")
+        begin = 0 if cache is None else cache.filled
+        end = begin + tokens.shape[1]
+        if end > self.shape.length and places is None:
+            raise StudyError(f"model: {end} tokens, but it was built for at most {self.shape.length}")
         if len(masks) != self.shape.layers:
             raise StudyError(f"model: {len(masks)} masks for {self.shape.layers} layers; give one a layer")
+        where = slice(begin, end) if places is None else places
         stream = self.embedding(tokens)  # batch, length, width
         if self.position is not None:
-            stream = stream + self.position[:length]
-        rotation = self.rotation(length, stream)
+            stream = stream + self.position[where]
+        rotation = self.rotation(where, stream)
+        layers = [None] * self.shape.layers if cache is None else cache.layers
         streams = [stream]
-        for block, mask in zip(self.blocks, masks, strict=True):
-            streams.append(block(streams[-1], mask, rotation))
+        for block, mask, layer in zip(self.blocks, masks, layers, strict=True):
+            streams.append(block(streams[-1], mask, rotation, layer))
         return streams
 
     def attention_weights(self, tokens: Tensor, masks: Sequence[Tensor]) -> list[Tensor]:
         """The attention weights of every layer, `[batch, heads, length, length]` each."""
         streams = self.streams(tokens, masks)
-        rotation = self.rotation(tokens.shape[1], streams[0])
+        rotation = self.rotation(slice(0, tokens.shape[1]), streams[0])
         blocks = cast(list[Block], self.blocks)
         return [
             block.attention.weights(block.attention_norm(stream), mask, rotation)
             for block, stream, mask in zip(blocks, streams[:-1], masks, strict=True)
         ]
 
-    def rotation(self, length: int, like: Tensor) -> Tensor | None:
-        """The rotary turns `[length, 1, head width / 2]`, or None for other kinds of positions."""
+    def rotation(self, where: slice | Tensor, like: Tensor) -> Tensor | None:
+        """The rotary turns `[length, 1, head width / 2]` (or one such an example), or None for other positions."""
         if self.shape.positions != "rotary":
             return None
-        turns = rotary_turns(length, self.shape.width // self.shape.heads)
-        return turns.to(like.device, like.dtype.to_complex())[:, None]
+        turns = rotary_turns(self.shape.length, self.shape.width // self.shape.heads)
+        return turns[where].to(like.device, _computed_in(like.dtype).to_complex()).unsqueeze(-2)
 
 
+@cache
 def rotary_turns(length: int, head_width: int) -> Tensor:
     """`[length, head_width / 2]` complex: exp(i · position · 10000^(−2k / head_width)) (Su et al. 2021, §3.2.2)."""
     frequencies = 10000.0 ** (-torch.arange(0, head_width, 2, dtype=torch.float64) / head_width)
@@ -160,10 +224,15 @@ def rotate(vectors: Tensor, turns: Tensor) -> Tensor:
 
     Args:
         vectors: `[batch, length, heads, head width]`.
-        turns: `[length, 1, head width / 2]` complex, of `rotary_turns`.
+        turns: `[length, 1, head width / 2]` complex, of `rotary_turns`; or one such an example.
     """
-    pairs = torch.view_as_complex(vectors.unflatten(-1, (-1, 2)))  # batch, length, heads, head width / 2
-    return torch.view_as_real(pairs * turns).flatten(-2)
+    wide = vectors.to(_computed_in(vectors.dtype))  # there are no complex numbers of two bfloat16
+    pairs = torch.view_as_complex(wide.unflatten(-1, (-1, 2)))  # batch, length, heads, head width / 2
+    return torch.view_as_real(pairs * turns).flatten(-2).to(vectors.dtype)
+
+
+def _computed_in(dtype: torch.dtype) -> torch.dtype:
+    return torch.promote_types(dtype, torch.float32)
 
 
 def parameter_count(model: nn.Module) -> int:

@@ -14,6 +14,7 @@ from maskstudy.commands import options
 from maskstudy.data.examples import read_examples
 from maskstudy.errors import StudyError
 from maskstudy.files import read_json, replacing, write_json, write_table
+from maskstudy.memory import keep_freed_memory
 from maskstudy.model import parameter_count
 from maskstudy.schemas import HISTORY
 from maskstudy.shape import build_shape
@@ -36,6 +37,7 @@ def main(arguments: list[str]) -> None:
 
     cell = given.settings["cell"]
     _check_audit(read_json(given.audit), cell)
+    keep_freed_memory()
     torch.set_num_threads(1)  # sums in another order give other bits
     torch.use_deterministic_algorithms(True)
     task = tasks.build(given.settings["task"])

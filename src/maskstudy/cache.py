@@ -1,0 +1,62 @@
+"""The keys and values of the tokens so far, so that a step of decoding computes its new tokens alone.
+
+That is the same computation only where a token that joins changes nothing before it. `masks.is_settled` says whether
+a mask is of that kind.
+"""
+
+from torch import Tensor
+
+from maskstudy.errors import StudyError
+from maskstudy.shape import ModelShape
+
+
+class LayerCache:
+    """What one layer has computed so far, in tensors that are allocated once."""
+
+    def __init__(self, keys: Tensor, values: Tensor) -> None:
+        """Take two tensors `[batch, heads, length, head width]` to be filled from the front."""
+        self.keys = keys
+        self.values = values
+        self.filled = 0
+
+    def extended(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Keep those of new tokens, and return those of all tokens so far.
+
+        Args:
+            keys: `[batch, heads, new tokens, head width]`.
+            values: the same.
+
+        Returns:
+            `[batch, heads, tokens so far, head width]` each.
+
+        Raises:
+            StudyError: there is no room for so many.
+        """
+        begin, end = self.filled, self.filled + keys.shape[2]
+        if end > self.keys.shape[2]:
+            raise StudyError(f"cache: {end} tokens, but there is room for {self.keys.shape[2]}")
+        self.keys[:, :, begin:end] = keys
+        self.values[:, :, begin:end] = values
+        self.filled = end
+        return self.keys[:, :, :end], self.values[:, :, :end]
+
+
+class KeyValueCache:
+    """One `LayerCache` a layer."""
+
+    def __init__(self, shape: ModelShape, batch: int, length: int, like: Tensor) -> None:
+        """Make room for `length` tokens of `batch` texts.
+
+        Args:
+            shape: of the model.
+            batch: texts.
+            length: most tokens of a text, padding included.
+            like: a weight of the model, for device and data type.
+        """
+        size = (batch, shape.heads, length, shape.width // shape.heads)
+        self.layers = [LayerCache(like.new_zeros(size), like.new_zeros(size)) for _ in range(shape.layers)]
+
+    @property
+    def filled(self) -> int:
+        """Tokens so far, padding included."""
+        return self.layers[0].filled
