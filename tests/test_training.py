@@ -129,13 +129,26 @@ def test_the_same_run_twice_is_identical_to_the_bit(dropout):
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
 def test_looking_at_validation_changes_nothing_that_is_learned(dropout):
-    task, how = RandomTokens(), of(8)
+    task, how = Fixed(), of(8)
     splits = task.splits(None)
     for validation, points in ((splits["validation"], 4), (splits["test"], 4), (splits["validation"][:3], 8)):
         model, _, _ = train(
             task, "causal", splits["train"], validation, shape_for(task, dropout=dropout), of(8, points=points), 0, str
         )
         assert same(model.state_dict(), trained(task, "causal", how, dropout=dropout)[0].state_dict())
+
+
+def test_dropout_is_on_in_every_step_and_off_at_every_look(monkeypatch):
+    on = []
+
+    class Watched(Transformer):
+        def forward(self, *given, **named):
+            on.append(self.training)
+            return super().forward(*given, **named)
+
+    monkeypatch.setattr(training, "Transformer", Watched)
+    trained(RandomTokens(), "causal", of(8, points=4), dropout=0.3)
+    assert on == [True, True, False] * 4
 
 
 # --- what is learned --------------------------------------------------------------------------------------------------

@@ -82,6 +82,13 @@ def test_the_layer_where_a_forbidden_token_comes_in_is_named():
     assert f"query {query}, for another content of key" in str(proof)
 
 
+def test_a_layer_may_not_hold_what_a_later_one_is_there_to_bring():
+    causal_mask, ahead = matrix(causal, 9), layer_masks("lookahead-1", 1, 9)[0]
+    applied, declared = [ahead, causal_mask], torch.stack([causal_mask, ahead])  # the same after both layers
+    proof = forbidden_tokens_have_no_effect(own(), declared, call=under(applied), length=9, draws=1)
+    assert {finding.case for finding in proof.broken} == {"evaluation, blocks.0", "training, blocks.0"}
+
+
 def test_what_the_last_layers_hide_is_found_in_the_first():
     class Hidden(nn.Module):
         """The first layer sees everything, but only its own position is kept."""
