@@ -109,6 +109,22 @@ def test_both_forms_agree_in_output_and_gradient_under_every_mask(name, padded):
             torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", MASK_NAMES)
+@pytest.mark.parametrize("form", [textbook, fused_attention])
+def test_in_every_precision_output_and_gradient_are_those_of_double_up_to_its_rounding(form, name, dtype):
+    inputs = vectors(6, 6, dtype=dtype)
+    exact = [each.detach().double().requires_grad_() for each in inputs]
+    tolerance = 16 * torch.finfo(dtype).eps
+    for mask in layer_masks(name, 2, 6, lengths=torch.tensor([4, 0]), condition_lengths=torch.tensor([3, 1])):
+        output, expected = form(*inputs, mask), textbook(*exact, mask)
+        torch.testing.assert_close(output.double(), expected, rtol=0, atol=tolerance)
+        direction = torch.randn(output.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(dtype)
+        found = torch.autograd.grad(output, inputs, direction)
+        for one, other in zip(found, torch.autograd.grad(expected, exact, direction.double()), strict=True):
+            torch.testing.assert_close(one.double(), other, rtol=0, atol=tolerance)
+
+
 @pytest.mark.parametrize("form", [textbook, fused_attention])
 def test_causal_is_what_the_kernel_calls_causal(form):
     inputs = vectors(5, 5)

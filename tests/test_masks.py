@@ -161,6 +161,16 @@ def test_the_last_queries_have_the_last_rows(queries, further):
         assert torch.equal(matrix(predicate, queries, keys), matrix(predicate, keys)[..., further:, :])
 
 
+def test_against_a_cache_documents_and_padding_are_those_of_all_its_keys():
+    documents, real_keys = torch.tensor([[0, 0, 1, 1, 1]]), torch.tensor([[False, True, True, True, True]])
+    step = matrix(both(causal, same_document(documents[:, -1:], documents), present(real_keys)), 1, 5)
+    assert step[0, 0].int().tolist() == [[0, 0, 1, 1, 1]]
+    # One mark would be spread over all keys without a word, and every document would be seen.
+    for predicate in (same_document(documents[:, -1:]), same_document(documents), present(real_keys[:, -1:])):
+        with pytest.raises(StudyError, match=r"[15] positions are marked, but there are [15] (queries|keys)"):
+            matrix(both(causal, predicate), 1, 5)
+
+
 def test_fewer_keys_than_queries_are_refused():
     with pytest.raises(StudyError, match="3 queries but 2 keys"):
         matrix(causal, 3, 2)
@@ -299,6 +309,14 @@ def test_prefix_is_full_inside_the_condition_and_causal_after_it():
             [1, 1, 1, 1, 0],
             [1, 1, 1, 1, 1],
         ]
+
+
+def test_a_prefix_without_a_condition_is_causal_and_one_of_all_tokens_is_full():
+    nothing, half, everything = layer_masks("prefix", 2, 5, condition_lengths=torch.tensor([0, 2, 5]))[1][:, 0]
+    assert torch.equal(nothing, matrix(causal, 5))
+    assert torch.equal(everything, matrix(full, 5))
+    assert half.sum() == matrix(causal, 5).sum() + 1
+    assert torch.equal(layer_masks("prefix", 2, 5)[1], matrix(causal, 5))
 
 
 @pytest.mark.parametrize("name", ["causal", "full", "lookahead-2"])

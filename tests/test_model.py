@@ -212,6 +212,25 @@ def test_padding_on_the_left_has_no_effect(predicate, positions):
         torch.testing.assert_close(output[:1, 2:], alone, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("name", MASK_NAMES)
+def test_padding_is_not_learned_from(name, positions):
+    """Gradients of all weights, whatever stands in padding; a token that is padding alone has a gradient of 0."""
+    model, tokens = random_model(shape(positions=positions)), drawn_tokens(3, LENGTH) % (VOCABULARY - 1)
+    lengths = torch.tensor([6, 4, 1])
+    masks = layer_masks(name, LAYERS, LENGTH, lengths=lengths, condition_lengths=torch.tensor([3, 2, 0]))
+    padding = torch.arange(LENGTH) >= lengths[:, None]
+    found = []
+    for content in (VOCABULARY - 1, (tokens + 7) % VOCABULARY):
+        loss = model(torch.where(padding, content, tokens), masks, ~padding).square().sum()
+        found.append(torch.autograd.grad(loss, list(model.parameters())))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
+    of_embedding = dict(zip(dict(model.named_parameters()), found[0], strict=True))["embedding.weight"]
+    assert (of_embedding[VOCABULARY - 1] == 0).all()
+    assert (of_embedding[tokens[0]] != 0).any(-1).all()
+
+
 # --- the cache --------------------------------------------------------------------------------------------------------
 
 
@@ -272,6 +291,24 @@ def test_the_squared_relu_is_that_of_autograd_to_the_bit():
     leaf = inputs[0].clone().requires_grad_()
     many = torch.autograd.grad(squared_relu(leaf), leaf, torch.eye(40), is_grads_batched=True)[0]
     assert torch.equal(many, torch.diag(2 * inputs[0].clamp(min=0)))
+
+
+# --- precision --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("name", MASK_NAMES)
+def test_in_every_precision_a_change_moves_nothing_that_its_access_does_not_hold(name, positions, dtype):
+    model, tokens = random_model(shape(positions=positions)).to(dtype), drawn_tokens(1, LENGTH)
+    masks = layer_masks(name, LAYERS, LENGTH, condition_lengths=torch.tensor([3]))
+    output = model(tokens, masks)
+    assert output.dtype == dtype
+    assert output.isfinite().all()
+    for source in range(LENGTH):
+        moved = (model(changed(tokens, source), masks) != output).any(-1)[0]
+        assert not (moved & ~access(masks)[..., source].reshape(LENGTH)).any()
+        assert moved[source]
 
 
 # --- positions --------------------------------------------------------------------------------------------------------

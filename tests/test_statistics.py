@@ -301,6 +301,11 @@ class TestHolm:
     def test_of_an_empty_family_is_empty(self):
         assert holm([]).shape == (0,)
 
+    @pytest.mark.parametrize("value", [np.nan, -0.1, 1.1])
+    def test_refuses_what_is_no_probability(self, value):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            holm([0.01, value])
+
 
 class TestReachable:
     @pytest.mark.parametrize("alpha", [0.05, 0.01, 1 / 8])
@@ -412,6 +417,12 @@ class TestVerdict:
     )
     def test_of_both_tests(self, metric, effect, p, p_equivalence, expected):
         assert verdict(metric, effect, p, 0.05, p_equivalence) == expected
+
+    @pytest.mark.parametrize("numbers", [(np.nan, 0.5, None), (0.1, np.nan, None), (0.1, 0.5, np.nan)])
+    def test_of_nan_nothing_is_said(self, numbers):
+        effect, p, p_equivalence = numbers
+        with pytest.raises(ValueError, match="nothing can be said of NaN"):
+            verdict("accuracy", effect, p, 0.05, p_equivalence)
 
     def test_refuses_a_metric_without_direction(self):
         with pytest.raises(StudyError, match=r"'bleu'.*accuracy, nats"):

@@ -94,10 +94,12 @@ def present(keys: Tensor) -> Predicate:
 
     Raises:
         TypeError: `keys` is not boolean.
+        StudyError: the matrix is made for another number of keys.
     """
     check_boolean(keys, "present(keys)")
 
     def admits(query: Tensor, key: Tensor) -> Tensor:
+        _check_count(keys, key.shape[-1], "present(keys)", "keys")
         return keys[:, None, None, :].expand(-1, 1, query.shape[-2], key.shape[-1])
 
     return admits
@@ -109,10 +111,15 @@ def same_document(query_documents: Tensor, key_documents: Tensor | None = None) 
     Args:
         query_documents: `[batch, queries]` integers, the number of the document at each query position.
         key_documents: `[batch, keys]`, the same for the keys; the queries' where it is left out.
+
+    Raises:
+        StudyError: the matrix is made for another number of queries or keys.
     """
     documents = query_documents if key_documents is None else key_documents
 
-    def admits(_query: Tensor, _key: Tensor) -> Tensor:
+    def admits(query: Tensor, key: Tensor) -> Tensor:
+        _check_count(query_documents, query.shape[-2], "same_document(query_documents)", "queries")
+        _check_count(documents, key.shape[-1], "same_document(key_documents)", "keys")
         return query_documents[:, None, :, None] == documents[:, None, None, :]
 
     return admits
@@ -216,6 +223,16 @@ def check_boolean(mask: Tensor, where: str) -> None:
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
         raise TypeError(f"{where}: a boolean mask is needed (True = may attend), not {kind}; convert it on purpose")
+
+
+def _check_count(marks: Tensor, positions: int, where: str, what: str) -> None:
+    """Refuse marks of another number of positions: a single one would silently stand for all.
+
+    Raises:
+        StudyError: there are more or fewer.
+    """
+    if marks.shape[-1] != positions:
+        raise StudyError(f"{where}: {marks.shape[-1]} positions are marked, but there are {positions} {what}")
 
 
 def _per_example(lengths: Tensor) -> Tensor:

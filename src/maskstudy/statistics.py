@@ -217,8 +217,13 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
     Returns:
         `[comparisons]` corrected values, in the order given.
+
+    Raises:
+        ValueError: a value is no probability.
     """
     values = np.asarray(p_values, dtype=np.float64)
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"p values must lie between 0 and 1, not {values.tolist()}")
     order = np.argsort(values, kind="stable")
     corrected = np.empty_like(values)
     corrected[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1)))
@@ -307,9 +312,12 @@ def verdict(metric: str, effect: float, p: float, alpha: float, p_equivalence: f
 
     Raises:
         StudyError: a metric whose direction is not known.
+        ValueError: the effect or a p is NaN, which is no evidence of anything, not even of too little of it.
     """
     if metric not in HIGHER_IS_BETTER:
         raise StudyError(f"metric {metric!r}: unknown; use one of {', '.join(HIGHER_IS_BETTER)}")
+    if np.isnan([effect, p, 0.0 if p_equivalence is None else p_equivalence]).any():
+        raise ValueError(f"effect {effect}, p {p}, p of equivalence {p_equivalence}: nothing can be said of NaN")
     if p <= alpha:
         return "a" if (effect > 0) == HIGHER_IS_BETTER[metric] else "b"
     if p_equivalence is not None and p_equivalence <= alpha:
