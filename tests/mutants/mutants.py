@@ -735,6 +735,24 @@ MUTANTS = [
         "positions = np.arange(len(seen))",
         ("test_audit.py::test_read_at_the_last_token_causal_and_full_see_the_same",),
     ),
+    # --- chance, threads and gradients ---
+    Mutant(
+        "the forward pass is right and its gradient is not",
+        "attention.py",
+        "scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])",
+        "scores = queries @ keys.detach().transpose(-2, -1) / math.sqrt(queries.shape[-1])",
+        (
+            "test_attention.py::test_both_forms_agree_in_output_and_gradient_under_random_masks",
+            "test_attention.py::test_gradients_are_those_of_finite_differences_an_empty_row_among_them",
+        ),
+    ),
+    Mutant(
+        "as many threads as the caller has",
+        "commands/train.py",
+        "    torch.set_num_threads(1)  # sums in another order give other bits\n",
+        "",
+        ("commands/test_train.py::test_the_threads_of_the_caller_do_not_matter",),
+    ),
     # --- tasks and data ---
     Mutant(
         "labels never shifted: the answer is the token itself",
@@ -994,6 +1012,13 @@ MUTANTS = [
         ("test_statistics.py::TestVerdict::test_of_both_tests",),
     ),
     Mutant(
+        "NaN is called inconclusive",
+        "statistics.py",
+        "    if np.isnan([effect, p, 0.0 if p_equivalence is None else p_equivalence]).any():",
+        "    if np.isnan([effect, p, 0.0 if p_equivalence is None else p_equivalence]).all():",
+        ("test_statistics.py::TestVerdict::test_of_nan_nothing_is_said",),
+    ),
+    Mutant(
         "p values of a family left as they are",
         "statistics.py",
         "values[order] * np.arange(len(values), 0, -1)",
@@ -1040,6 +1065,16 @@ MUTANTS = [
         "masks.py",
         "documents = query_documents if key_documents is None else key_documents",
         "documents = query_documents",
-        ("test_masks.py::test_same_document_is_its_loop_on_batches",),
+        (
+            "test_masks.py::test_against_a_cache_documents_and_padding_are_those_of_all_its_keys",
+            "test_masks.py::test_same_document_is_its_loop_on_batches",
+        ),
+    ),
+    Mutant(
+        "the document of one query stands for those of all keys",
+        "masks.py",
+        "    if marks.shape[-1] != positions:",
+        "    if marks.shape[-1] not in (1, positions):",
+        ("test_masks.py::test_against_a_cache_documents_and_padding_are_those_of_all_its_keys",),
     ),
 ]
