@@ -28,7 +28,7 @@ class Mutant:
 
 
 MUTANTS = [
-    # --- masks: who may attend to whom ---
+    # --- masks: who may attend to whom, and access ---
     Mutant(
         "causal flipped: a query sees the future instead of the past",
         "masks.py",
@@ -141,7 +141,6 @@ MUTANTS = [
             "test_attention.py::test_anything_but_a_boolean_mask_is_refused",
         ),
     ),
-    # --- access ---
     Mutant(
         "access of one layer taken for that of all",
         "masks.py",
@@ -166,6 +165,36 @@ MUTANTS = [
         "seen = (seen.float() @ (layer_mask | own).float()) > 0",
         ("test_masks.py::test_access_is_reachability_over_the_layers",),
     ),
+    Mutant(
+        "the condition shows padding",
+        "masks.py",
+        "        if study_mask.sees_condition and condition_lengths is not None:\n"
+        "            predicate = either(predicate, condition(condition_lengths))\n"
+        "        if lengths is not None:\n"
+        "            predicate = both(predicate, real(lengths))\n",
+        "        if lengths is not None:\n"
+        "            predicate = both(predicate, real(lengths))\n"
+        "        if study_mask.sees_condition and condition_lengths is not None:\n"
+        "            predicate = either(predicate, condition(condition_lengths))\n",
+        ("test_masks.py::test_no_mask_admits_padding",),
+    ),
+    Mutant(
+        "against a cache, the documents of the keys are taken for those of the queries",
+        "masks.py",
+        "documents = query_documents if key_documents is None else key_documents",
+        "documents = query_documents",
+        (
+            "test_masks.py::test_against_a_cache_documents_and_padding_are_those_of_all_its_keys",
+            "test_masks.py::test_same_document_is_its_loop_on_batches",
+        ),
+    ),
+    Mutant(
+        "the document of one query stands for those of all keys",
+        "masks.py",
+        "    if marks.shape[-1] != positions:",
+        "    if marks.shape[-1] not in (1, positions):",
+        ("test_masks.py::test_against_a_cache_documents_and_padding_are_those_of_all_its_keys",),
+    ),
     # --- attention ---
     Mutant(
         "True and False change places in the additive mask",
@@ -187,18 +216,25 @@ MUTANTS = [
     Mutant(
         "the mask dropped on the fused path",
         "attention.py",
-        "attn_mask=mask | ~sees_something,",
-        "attn_mask=None,",
+        "attn_mask=mask, dropout_p",
+        "attn_mask=None, dropout_p",
         (
             "test_attention.py::test_both_forms_agree_in_output_and_gradient_under_every_mask",
             "test_model.py::test_under_causal_a_token_changes_nothing_before_it",
         ),
     ),
     Mutant(
-        "the mask dropped under dropout",
+        "the mask dropped on the fused path of a batch with padding",
         "attention.py",
         "attn_mask=mask | ~sees_something,",
-        "attn_mask=None if dropout else mask | ~sees_something,",
+        "attn_mask=None,",
+        ("test_attention.py::test_both_forms_agree_in_output_and_gradient_under_every_mask",),
+    ),
+    Mutant(
+        "the mask dropped under dropout",
+        "attention.py",
+        "attn_mask=mask, dropout_p",
+        "attn_mask=None if dropout else mask, dropout_p",
         ("test_attention.py::test_causal_under_dropout", "test_model.py::test_causal_under_dropout"),
     ),
     Mutant(
@@ -236,8 +272,8 @@ MUTANTS = [
     Mutant(
         "NaN in padding spreads",
         "attention.py",
-        "if not (sees_something.all() & is_seen.all()):",
-        "if False:",
+        "if torch.linalg.vector_norm(vectors.detach()).isfinite():",
+        "if True:",
         ("test_attention.py::test_what_stands_at_a_key_that_nobody_sees_has_no_effect_on_output_or_gradient",),
     ),
     Mutant(
@@ -254,7 +290,17 @@ MUTANTS = [
         "weights = torch.softmax(masked, dim=-2) * sees_something",
         ("test_attention.py::test_textbook_is_a_loop_over_the_allowed_keys",),
     ),
-    # --- model ---
+    Mutant(
+        "the forward pass is right and its gradient is not",
+        "attention.py",
+        "scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])",
+        "scores = queries @ keys.detach().transpose(-2, -1) / math.sqrt(queries.shape[-1])",
+        (
+            "test_attention.py::test_both_forms_agree_in_output_and_gradient_under_random_masks",
+            "test_attention.py::test_gradients_are_those_of_finite_differences_an_empty_row_among_them",
+        ),
+    ),
+    # --- model and cache ---
     Mutant(
         "dropout on attention weights stays on in evaluation",
         "model.py",
@@ -265,8 +311,8 @@ MUTANTS = [
     Mutant(
         "every layer gets the first layer's mask",
         "model.py",
-        "streams.append(block(streams[-1], mask, rotation))",
-        "streams.append(block(streams[-1], masks[0], rotation))",
+        "block(streams[-1], mask, rotation",
+        "block(streams[-1], masks[0], rotation",
         ("test_model.py::test_lookahead_k_reaches_k_tokens_ahead_and_no_further",),
     ),
     Mutant(
@@ -287,122 +333,11 @@ MUTANTS = [
         ("test_model.py::test_a_whole_pass_is_the_formula_in_numpy",),
     ),
     Mutant(
-        "initial weights differ by the batch that came before: the seed is not set",
-        "training.py",
-        'torch.manual_seed(torch_seed(seed, "weights"))',
-        "torch.seed()",
-        (
-            "test_training.py::test_masks_of_a_seed_share_initial_weights_batches_and_hidden_positions",
-            "test_training.py::test_the_same_run_twice_is_identical_to_the_bit",
-        ),
-    ),
-    # --- training and evaluation ---
-    Mutant(
-        "labels shifted by one",
-        "training.py",
-        "targets = torch.from_numpy(batch.targets[batch.scored].astype(np.int64))",
-        "targets = torch.from_numpy(np.roll(batch.targets[batch.scored], 1).astype(np.int64))",
-        ("test_training.py::test_a_hand_written_alignment",),
-    ),
-    Mutant(
-        "trained under full whatever the mask",
-        "training.py",
-        "tokens, masks, scored = model_input(mask, shape.layers, batch)",
-        'tokens, masks, scored = model_input("full", shape.layers, batch)',
-        ("test_training.py::test_the_next_of_independent_tokens_cannot_be_learned_unless_it_is_seen",),
-    ),
-    Mutant(
-        "batches depend on the mask",
-        "training.py",
-        "batches(len(examples), settings, seed)",
-        "batches(len(examples), settings, seed + len(mask))",
-        ("test_training.py::test_masks_of_a_seed_share_initial_weights_batches_and_hidden_positions",),
-    ),
-    Mutant(
-        "gradients pile up over steps",
-        "optimizer.py",
-        "self.model.zero_grad(set_to_none=True)",
-        "pass",
-        ("test_training.py::test_gradients_do_not_pile_up",),
-    ),
-    Mutant(
-        "evaluated in training mode",
-        "evaluation.py",
-        "model.eval()",
-        "model.train()",
-        ("test_evaluation.py::test_dropout_is_off_however_the_model_comes",),
-    ),
-    Mutant(
-        "evaluated under full whatever the mask",
-        "evaluation.py",
-        "tokens, masks, scored = model_input(mask, model.shape.layers,",
-        'tokens, masks, scored = model_input("full", model.shape.layers,',
-        ("test_evaluation.py::test_a_model_can_be_asked_under_another_mask_than_its_own",),
-    ),
-    Mutant(
-        "lengths not told to the masks",
-        "evaluation.py",
-        "lengths=torch.from_numpy(examples.lengths) if padded else None",
-        "lengths=None",
-        ("test_evaluation.py::test_whatever_stands_in_padding_has_no_effect",),
-    ),
-    # --- tasks, ceilings, audit, scores ---
-    Mutant(
-        "padding may be hidden",
-        "tasks/masked_byte.py",
-        "keys[np.arange(shape[1]) >= windows.lengths[:, None]] = 2",
-        "keys[np.arange(shape[1]) > windows.lengths[:, None]] = 2",
-        ("tasks/test_masked_byte.py::test_the_promised_number_of_real_positions_is_hidden",),
-    ),
-    Mutant(
-        "the hidden byte stays in the input",
-        "tasks/masked_byte.py",
-        "tokens=np.where(picked, np.int16(MASK), windows.tokens)",
-        "tokens=windows.tokens",
-        ("tasks/test_masked_byte.py::test_the_promised_number_of_real_positions_is_hidden",),
-    ),
-    Mutant(
-        "the audit looks at one layer",
-        "audit.py",
-        "reached = access(masks).numpy()  # length, length",
-        "reached = access(masks[-1:]).numpy()  # length, length",
-        ("test_audit.py::test_a_leak_may_need_several_layers",),
-    ),
-    Mutant(
-        "the audit mistakes query for key",
-        "audit.py",
-        "reached[np.arange(length), standing]",
-        "reached[standing, np.arange(length)]",
-        ("test_audit.py::test_the_next_token_leaks_where_the_future_is_seen",),
-    ),
-    Mutant(
-        "the ideal observer smooths one symbol too far",
-        "ceilings.py",
-        "for ahead in range(min(future, length - 1), 0, -1):",
-        "for ahead in range(min(future + 1, length - 1), 0, -1):",
-        ("test_ceilings.py::test_posteriors_are_sums_over_all_state_paths_for_every_lag",),
-    ),
-    Mutant(
-        "the transition matrix is read the wrong way round",
-        "ceilings.py",
-        "predicted = filtered[:, step] @ model.transition\n",
-        "predicted = filtered[:, step] @ model.transition.T\n",
-        ("test_ceilings.py::test_posteriors_are_sums_over_all_state_paths_for_every_lag",),
-    ),
-    Mutant(
-        "the mean over examples instead of over scored positions",
-        "scoring.py",
-        '"nats": float(self.nats.sum() / scored)',
-        '"nats": float((self.nats / self.scored.clip(1)).mean())',
-        ("test_scoring.py::test_positions_weigh_the_same_however_they_are_spread_over_examples",),
-    ),
-    # --- statistics ---
-    Mutant(
-        "the seeds of one mask are paired with other seeds of the other",
-        "comparisons.py",
-        "differences = values[task, mask_a, metric] - values[task, mask_b, metric]",
-        "differences = values[task, mask_a, metric] - values[task, mask_b, metric][::-1]",
-        ("test_comparisons.py::TestCompare::test_numbers_are_those_of_the_paired_differences",),
+        "the position of a cached step is off by one",
+        "model.py",
+        "begin = 0 if cache is None else cache.filled",
+        "begin = 0 if cache is None else max(0, cache.filled - 1)",
+        ("test_model.py::test_cached_decoding_is_the_parallel_pass_step_by_step",),
     ),
     # --- access, measured ---
     Mutant(
@@ -457,7 +392,6 @@ MUTANTS = [
         "",
         ("test_access.py::test_ordered_sums_settle_every_pair_that_is_not_seen",),
     ),
-    # --- the model under examination ---
     Mutant(
         "measured in evaluation alone: a mask that is lost in training is not found",
         "probing.py",
@@ -514,7 +448,7 @@ MUTANTS = [
         "step = torch.randint(0, len(self.tokens)",
         ("test_probing.py::test_a_change_changes_what_it_says_and_stays_in_the_vocabulary",),
     ),
-    # --- patterns: the verdict ---
+    # --- the verdict on a measured access ---
     Mutant(
         "look-ahead K admits one key more than its name says, in the verdict",
         "patterns.py",
@@ -557,7 +491,7 @@ MUTANTS = [
         "if matrix.shape",
         ("test_patterns.py::test_what_is_expected_may_be_a_matrix",),
     ),
-    # --- proofs ---
+    # --- proofs and assertions ---
     Mutant(
         "padding is tried on the right alone",
         "proofs/padding.py",
@@ -668,7 +602,21 @@ MUTANTS = [
         "    if offence is None or not offence.seen:",
         ("test_testing.py::test_a_key_that_is_not_seen_is_an_offence_too",),
     ),
-    # --- audit, measured, and its path ---
+    # --- audit ---
+    Mutant(
+        "the audit looks at one layer",
+        "audit.py",
+        "reached = access(masks).numpy()  # length, length",
+        "reached = access(masks[-1:]).numpy()  # length, length",
+        ("test_audit.py::test_a_leak_may_need_several_layers",),
+    ),
+    Mutant(
+        "the audit mistakes query for key",
+        "audit.py",
+        "reached[np.arange(length), standing]",
+        "reached[standing, np.arange(length)]",
+        ("test_audit.py::test_the_next_token_leaks_where_the_future_is_seen",),
+    ),
     Mutant(
         "the audit is content with one of the two ways",
         "audit.py",
@@ -735,25 +683,21 @@ MUTANTS = [
         "positions = np.arange(len(seen))",
         ("test_audit.py::test_read_at_the_last_token_causal_and_full_see_the_same",),
     ),
-    # --- chance, threads and gradients ---
+    # --- tasks, baselines, ceilings ---
     Mutant(
-        "the forward pass is right and its gradient is not",
-        "attention.py",
-        "scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])",
-        "scores = queries @ keys.detach().transpose(-2, -1) / math.sqrt(queries.shape[-1])",
-        (
-            "test_attention.py::test_both_forms_agree_in_output_and_gradient_under_random_masks",
-            "test_attention.py::test_gradients_are_those_of_finite_differences_an_empty_row_among_them",
-        ),
+        "padding may be hidden",
+        "tasks/masked_byte.py",
+        "keys[np.arange(shape[1]) >= windows.lengths[:, None]] = 2",
+        "keys[np.arange(shape[1]) > windows.lengths[:, None]] = 2",
+        ("tasks/test_masked_byte.py::test_the_promised_number_of_real_positions_is_hidden",),
     ),
     Mutant(
-        "as many threads as the caller has",
-        "commands/train.py",
-        "    torch.set_num_threads(1)  # sums in another order give other bits\n",
-        "",
-        ("commands/test_train.py::test_the_threads_of_the_caller_do_not_matter",),
+        "the hidden byte stays in the input",
+        "tasks/masked_byte.py",
+        "tokens=np.where(picked, np.int16(MASK), windows.tokens)",
+        "tokens=windows.tokens",
+        ("tasks/test_masked_byte.py::test_the_promised_number_of_real_positions_is_hidden",),
     ),
-    # --- tasks and data ---
     Mutant(
         "labels never shifted: the answer is the token itself",
         "tasks/task.py",
@@ -830,6 +774,21 @@ MUTANTS = [
         ("tasks/test_markov_next.py::test_the_causal_baseline_does_not_look_at_the_answer",),
     ),
     Mutant(
+        "the ideal observer smooths one symbol too far",
+        "ceilings.py",
+        "for ahead in range(min(future, length - 1), 0, -1):",
+        "for ahead in range(min(future + 1, length - 1), 0, -1):",
+        ("test_ceilings.py::test_posteriors_are_sums_over_all_state_paths_for_every_lag",),
+    ),
+    Mutant(
+        "the transition matrix is read the wrong way round",
+        "ceilings.py",
+        "predicted = filtered[:, step] @ model.transition\n",
+        "predicted = filtered[:, step] @ model.transition.T\n",
+        ("test_ceilings.py::test_posteriors_are_sums_over_all_state_paths_for_every_lag",),
+    ),
+    # --- data ---
+    Mutant(
         "windows reach across documents",
         "data/windows.py",
         "    step = length - shared\n",
@@ -884,6 +843,37 @@ MUTANTS = [
         ("test_randomness.py::test_a_stream_is_a_function_of_seed_and_name",),
     ),
     Mutant(
+        "initial weights differ by the batch that came before: the seed is not set",
+        "training.py",
+        'torch.manual_seed(torch_seed(seed, "weights"))',
+        "torch.seed()",
+        (
+            "test_training.py::test_masks_of_a_seed_share_initial_weights_batches_and_hidden_positions",
+            "test_training.py::test_the_same_run_twice_is_identical_to_the_bit",
+        ),
+    ),
+    Mutant(
+        "labels shifted by one",
+        "training.py",
+        "targets = torch.from_numpy(batch.targets[batch.scored].astype(np.int64))",
+        "targets = torch.from_numpy(np.roll(batch.targets[batch.scored], 1).astype(np.int64))",
+        ("test_training.py::test_a_hand_written_alignment",),
+    ),
+    Mutant(
+        "trained under full whatever the mask",
+        "training.py",
+        "tokens, masks, scored = model_input(mask, shape.layers, batch)",
+        'tokens, masks, scored = model_input("full", shape.layers, batch)',
+        ("test_training.py::test_the_next_of_independent_tokens_cannot_be_learned_unless_it_is_seen",),
+    ),
+    Mutant(
+        "batches depend on the mask",
+        "training.py",
+        "batches(len(examples), settings, seed)",
+        "batches(len(examples), settings, seed + len(mask))",
+        ("test_training.py::test_masks_of_a_seed_share_initial_weights_batches_and_hidden_positions",),
+    ),
+    Mutant(
         "trained on validation data",
         "training.py",
         "task.batch(examples, index, hiding)",
@@ -908,6 +898,20 @@ MUTANTS = [
         ("test_training.py::test_the_curve_has_its_points_and_ends_with_the_model_that_is_returned",),
     ),
     Mutant(
+        "gradients pile up over steps",
+        "optimizer.py",
+        "self.model.zero_grad(set_to_none=True)",
+        "pass",
+        ("test_training.py::test_gradients_do_not_pile_up",),
+    ),
+    Mutant(
+        "as many threads as the caller has",
+        "commands/train.py",
+        "    torch.set_num_threads(1)  # sums in another order give other bits\n",
+        "",
+        ("commands/test_train.py::test_the_threads_of_the_caller_do_not_matter",),
+    ),
+    Mutant(
         "test data is opened by training",
         "commands/train.py",
         'for name in ("train", "validation"))',
@@ -922,6 +926,27 @@ MUTANTS = [
         ("commands/test_train.py::test_nothing_trains_that_the_audit_has_not_passed",),
     ),
     Mutant(
+        "evaluated in training mode",
+        "evaluation.py",
+        "model.eval()",
+        "model.train()",
+        ("test_evaluation.py::test_dropout_is_off_however_the_model_comes",),
+    ),
+    Mutant(
+        "evaluated under full whatever the mask",
+        "evaluation.py",
+        "tokens, masks, scored = model_input(mask, model.shape.layers,",
+        'tokens, masks, scored = model_input("full", model.shape.layers,',
+        ("test_evaluation.py::test_a_model_can_be_asked_under_another_mask_than_its_own",),
+    ),
+    Mutant(
+        "lengths not told to the masks",
+        "evaluation.py",
+        "lengths=torch.from_numpy(examples.lengths) if padded else None",
+        "lengths=None",
+        ("test_evaluation.py::test_whatever_stands_in_padding_has_no_effect",),
+    ),
+    Mutant(
         "the condition is not told to the masks",
         "evaluation.py",
         "if examples.condition_lengths.any() else None",
@@ -930,6 +955,23 @@ MUTANTS = [
             "test_evaluation.py::test_answers_are_those_of_each_example_alone",
             "test_training.py::test_prefix_trains_with_the_conditions_of_its_examples",
         ),
+    ),
+    Mutant(
+        "a cache under a mask that sees what joins",
+        "generation.py",
+        "if is_settled(masks, start):",
+        "if True:",
+        (
+            "test_generation.py::test_a_step_computes_the_newest_token_alone_where_nothing_before_it_changes",
+            "test_generation.py::test_greedy_is_the_likeliest_token_step_by_step",
+        ),
+    ),
+    Mutant(
+        "padding on the left counts as positions",
+        "generation.py",
+        "(self.keys[:, begin:end].cumsum(-1) - 1)",
+        "(self.keys[:, begin:end].cumsum(-1) * 0 + torch.arange(end - begin))",
+        ("test_generation.py::test_a_padded_prompt_is_continued_like_the_same_without_padding",),
     ),
     Mutant(
         "a model writes with dropout on",
@@ -945,7 +987,14 @@ MUTANTS = [
         "",
         ("test_generation.py::test_what_follows_the_prompt_is_scored_and_nothing_else",),
     ),
-    # --- statistics ---
+    # --- scores and statistics ---
+    Mutant(
+        "the mean over examples instead of over scored positions",
+        "scoring.py",
+        '"nats": float(self.nats.sum() / scored)',
+        '"nats": float((self.nats / self.scored.clip(1)).mean())',
+        ("test_scoring.py::test_positions_weigh_the_same_however_they_are_spread_over_examples",),
+    ),
     Mutant(
         "examples are resampled and seeds are not",
         "statistics.py",
@@ -1026,6 +1075,13 @@ MUTANTS = [
         ("test_statistics.py::TestHolm::test_is_the_closure_of_bonferroni",),
     ),
     Mutant(
+        "the seeds of one mask are paired with other seeds of the other",
+        "comparisons.py",
+        "differences = values[task, mask_a, metric] - values[task, mask_b, metric]",
+        "differences = values[task, mask_a, metric] - values[task, mask_b, metric][::-1]",
+        ("test_comparisons.py::TestCompare::test_numbers_are_those_of_the_paired_differences",),
+    ),
+    Mutant(
         "the best of several seeds is reported",
         "comparisons.py",
         '"effect": float(differences.mean()),',
@@ -1045,36 +1101,5 @@ MUTANTS = [
         "                outcome = ABOVE_CEILING",
         "                outcome = WITHIN",
         ("test_comparisons.py::TestCeilingGaps::test_above_zero_is_better_than_the_ceiling_in_every_metric",),
-    ),
-    # --- masks, once more ---
-    Mutant(
-        "the condition shows padding",
-        "masks.py",
-        "        if study_mask.sees_condition and condition_lengths is not None:\n"
-        "            predicate = either(predicate, condition(condition_lengths))\n"
-        "        if lengths is not None:\n"
-        "            predicate = both(predicate, real(lengths))\n",
-        "        if lengths is not None:\n"
-        "            predicate = both(predicate, real(lengths))\n"
-        "        if study_mask.sees_condition and condition_lengths is not None:\n"
-        "            predicate = either(predicate, condition(condition_lengths))\n",
-        ("test_masks.py::test_no_mask_admits_padding",),
-    ),
-    Mutant(
-        "against a cache, the documents of the keys are taken for those of the queries",
-        "masks.py",
-        "documents = query_documents if key_documents is None else key_documents",
-        "documents = query_documents",
-        (
-            "test_masks.py::test_against_a_cache_documents_and_padding_are_those_of_all_its_keys",
-            "test_masks.py::test_same_document_is_its_loop_on_batches",
-        ),
-    ),
-    Mutant(
-        "the document of one query stands for those of all keys",
-        "masks.py",
-        "    if marks.shape[-1] != positions:",
-        "    if marks.shape[-1] not in (1, positions):",
-        ("test_masks.py::test_against_a_cache_documents_and_padding_are_those_of_all_its_keys",),
     ),
 ]
