@@ -190,7 +190,9 @@ def test_nothing_generated_is_committed():
 def test_the_numbers_of_the_readme_are_those_of_the_reference_results():
     table = csv.DictReader((REPOSITORY / "results/reference/tables/metrics.csv").read_text("utf-8").splitlines())
     known = {(row["task"], row["metric"], row["mask"]): row for row in table}
-    shown = re.findall(r"^\| `(\w+)`, (\w+) \| ([\w-]+)(?: \(control\))? \| (.+?) \| (.+?) \| (.+?) \|$", README, re.MULTILINE)
+    shown = re.findall(
+        r"^\| `(\w+)`, (\w+) \| ([\w-]+)(?: \(control\))? \| (.+?) \| (.+?) \| (.+?) \|$", README, re.MULTILINE
+    )
     assert len(shown) == 11
     for task, metric, mask, *numbers in shown:
         row = known[task, metric, mask]
