@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from maskstudy import access as module
+from maskstudy import probing
 from maskstudy.access import GRADIENT, PERTURBATION, OrderedRows, measure_access, typical_size
 from maskstudy.errors import StudyError
 from maskstudy.masks import access, layer_masks, named
@@ -423,6 +424,36 @@ def test_the_same_seed_gives_the_same_numbers():
     first, again, other = (measure_access(model, length=LENGTH, seed=seed).effects for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+@quick
+@given(st.integers(1, 9), st.integers(0, 2**31), st.sampled_from([0.1, 0.5, 0.9]), st.booleans())
+def test_random_directions_of_many_answers_see_what_all_of_them_do(length, seed, share, tied):
+    allowed = random_matrix(length, seed, share)
+    torch.manual_seed(seed)
+    model = Mixing(allowed.float(), dropout=0.2)
+    model.answer = nn.Linear(WIDTH, VOCABULARY)
+    if tied:
+        model.answer.weight = model.embedding.weight
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(probing, "_MOST_ANSWERS", 3)  # fewer than the width, so that directions could hide something
+        directions, all_answers = (measure_access(model, length=length, thorough=how) for how in (False, True))
+    (note,) = (note for note in directions.notes if "random directions of the many numbers that answer gives" in note)
+    assert note not in all_answers.notes
+    np.testing.assert_array_equal(directions.matrix, all_answers.matrix)
+    np.testing.assert_array_equal(directions.matrix, allowed.numpy())
+    for measurement in directions.measurements:
+        assert (measurement.effects[~allowed.numpy()] == 0).all()
+    seen = directions.effects[allowed.numpy()]
+    assert seen.size == 0 or 1e-4 < seen.min() <= seen.max() < 100  # in units of the typical answer, as ever
+
+
+@pytest.mark.parametrize("ways", [[PERTURBATION], [GRADIENT]])
+def test_one_way_alone_looks_at_random_directions_too(monkeypatch, ways):
+    monkeypatch.setattr(probing, "_MOST_ANSWERS", 2)
+    measured = measure_access(Mixing(matrix("causal")), length=LENGTH, ways=ways, thorough=False)
+    assert measured.verdict.name == "causal"
+    assert any("random directions" in note for note in measured.notes)
 
 
 def test_a_large_model_is_measured_sparingly_by_itself(monkeypatch):

@@ -168,6 +168,111 @@ def test_chance_is_fixed_and_put_back():
     assert chances() not in (undisturbed, inside)
 
 
+# --- very many answers ------------------------------------------------------------------------------------------------
+
+MANY = 300
+
+
+class Scores(nn.Module):
+    """Scores of many tokens, made by the matrix that looks them up; what `later` does to them comes after."""
+
+    def __init__(self, later=lambda _model, scores: scores, bias=False):
+        super().__init__()
+        self.embedding = nn.Embedding(MANY, WIDTH)
+        self.dropout = nn.Dropout(0.2)
+        self.answer = nn.Linear(WIDTH, MANY, bias=bias)
+        self.answer.weight = self.embedding.weight
+        self.later = later
+
+    def forward(self, tokens):
+        return self.later(self, self.answer(self.dropout(self.embedding(tokens)).cumsum(1).tanh()))
+
+
+TOKENS = torch.randint(MANY, (1, 20), generator=generator())
+
+
+def both(subject):
+    return [subject.answers(TOKENS, mode) for mode in subject.modes]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("precision", [torch.float64, None])
+@pytest.mark.parametrize("later", [lambda _, scores: scores, lambda _, scores: {"logits": -3 * scores}])
+def test_of_very_many_answers_random_directions_are_given(later, precision, bias):
+    model = Scores(later, bias)
+    before = copy.deepcopy(model.state_dict())
+    subject = Subject(model, precision=precision)
+    all_answers = both(subject)
+    embedded = subject.model.embedding(TOKENS)
+    assert subject.narrow(TOKENS, generator()) == "answer"
+    for answers, directions in zip(all_answers, both(subject), strict=True):
+        assert directions.shape == (*TOKENS.shape, 256)
+        assert directions.dtype == answers.dtype
+        size = directions.square().mean().sqrt() / answers.square().mean().sqrt()
+        assert 0.7 < size < 1.4
+        # Linear in all the answers, and nothing of what these span is lost.
+        together = torch.cat([answers, directions], -1)[0]
+        ranks = {torch.linalg.matrix_rank(each, rtol=1e-4).item() for each in (answers[0], directions[0], together)}
+        assert ranks in ({WIDTH}, {WIDTH + bias})
+    assert torch.equal(subject.model.embedding(TOKENS), embedded)
+    assert subject.model.embedding.weight.shape == (MANY, WIDTH)
+    assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
+    assert model.answer.weight is model.embedding.weight
+
+
+def written_in_place(_, scores):
+    scores[..., 280:] = scores[:, :1, 280:]
+    return scores
+
+
+LEFT_ALONE = {
+    "their number": lambda _, scores: scores.view(-1, TOKENS.shape[1], MANY),
+    "a table of their size": lambda _, scores: scores + torch.arange(MANY),
+    "probabilities": lambda _, scores: scores.log_softmax(-1),
+    "some of them": written_in_place,
+    "the best of them": lambda model, scores: model.answer(model.embedding(scores.argmax(-1))),
+    "dropout": lambda model, scores: model.dropout(scores),
+    "more of them in training": lambda model, scores: torch.cat([scores, scores], -1) if model.training else scores,
+    "their order in training": lambda model, scores: scores.sort(-1).values if model.training else scores,
+    "fewer of them": lambda _, scores: scores[..., :-1],
+    "infinity": lambda _, scores: torch.cat([torch.full_like(scores[..., :1], -torch.inf), scores[..., 1:]], -1),
+}
+
+
+@pytest.mark.parametrize("kind", LEFT_ALONE)
+def test_a_model_that_counts_on_its_answers_is_left_alone(kind):
+    subject = Subject(Scores(LEFT_ALONE[kind]))
+    before = both(subject)
+    assert subject.narrow(TOKENS, generator()) is None
+    assert all(map(torch.equal, both(subject), before))
+
+
+class Adapted(nn.Linear):
+    """A matrix to whose answers another, of low rank, adds its own."""
+
+    def __init__(self):
+        super().__init__(WIDTH, MANY)
+        self.down, self.up = nn.Parameter(drawn(2, WIDTH)), nn.Parameter(drawn(MANY, 2))
+
+    def forward(self, vectors):
+        return super().forward(vectors) + vectors @ self.down.T @ self.up.T
+
+
+def test_other_models_are_left_alone():
+    def by_table(model, tokens):
+        return model.embedding(tokens) @ model.embedding.weight.T
+
+    def ending_in(last):
+        return nn.Sequential(nn.Embedding(MANY, WIDTH), last)
+
+    few, normed = nn.Linear(WIDTH, 256), nn.utils.parametrizations.weight_norm(nn.Linear(WIDTH, MANY))
+    others = [*map(ending_in, (few, normed, Adapted())), ending_in(nn.Linear(WIDTH, MANY)).forward]
+    for subject in (*map(Subject, others), Subject(Scores(), by_table)):
+        before = both(subject)
+        assert subject.narrow(TOKENS, generator()) is None
+        assert all(map(torch.equal, both(subject), before))
+
+
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 

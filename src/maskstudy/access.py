@@ -18,7 +18,8 @@ draw on both sides of a comparison), on several random inputs, so that a coincid
 What it costs: every pair needs a measurement of its own by at least one way, and that takes one pass over all positions
 for each position. Where this is cheap it is done for both ways, both modes and every draw. Where it is not, it is done
 once, by perturbation in evaluation, and in every mode the gradient settles all pairs that are not seen (`OrderedRows`),
-which takes a handful of passes.
+which takes a handful of passes. Of answers that are very many, the scores of a vocabulary, it then looks at random
+directions (`Subject.narrow`).
 """
 
 import math
@@ -77,7 +78,8 @@ class Measurement:
         draws: random inputs it was taken on.
         effects: `[queries, keys]`, the largest over the draws; NaN where this combination did not look. The unit is
             the typical size (root mean square) of the answers. By perturbation: the largest change of any number of
-            the answer. By gradient: the change of a random direction of the answer for a change of typical size.
+            the answer, or of its random directions, as a note of the access then says. By gradient: the change of a
+            random direction of the answer for a change of typical size.
     """
 
     way: str
@@ -303,8 +305,9 @@ def measure_access(
         ways: `perturbation`, `gradient`, or both.
         modes: `evaluation`, `training`, or both; all that the model has where it is left out.
         draws: random inputs of each combination of way and mode.
-        thorough: True to measure every pair in every combination and draw, False to measure every pair once and to
-            settle the unseen ones in the other combinations; None decides by the cost.
+        thorough: True to measure every pair in every combination and draw, and each number of an answer; False to
+            measure every pair once, to settle the unseen ones in the other combinations, and to look at random
+            directions of answers that are very many; None decides by the cost.
         redraw_weights: measure an equal model with random weights, new in each draw. Weights that start at 0 hide
             access, and so may trained ones.
         precision: of the copy; None for the model's own, which finds less, where double precision does not work.
@@ -324,6 +327,10 @@ def measure_access(
     meter = Meter(subject, inputs, generator)
     if thorough is None:
         thorough = subject.cost(length) * length * draws * len(ways) * len(modes) <= _CHEAP
+    if not thorough and (narrowed := subject.narrow(inputs.draw(1, generator), generator)):
+        meter.notes[
+            f"random directions of the many numbers that {narrowed} gives were looked at (thorough=True looks at each)"
+        ] = None
 
     found: dict[tuple[str, str], list[Effects]] = {}
 
