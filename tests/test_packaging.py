@@ -61,8 +61,9 @@ def test_conda_installs_exactly_the_pins_of_pyproject_and_this_package():
     assert "pip" in environment["dependencies"]
 
 
-def test_everything_that_the_tests_need_is_pinned():
-    assert pins(PROJECT["project"]["optional-dependencies"]["test"])
+@pytest.mark.parametrize("extra", PROJECT["project"]["optional-dependencies"])
+def test_everything_that_an_extra_adds_is_pinned(extra):
+    assert pins(PROJECT["project"]["optional-dependencies"][extra])
 
 
 def test_one_version_everywhere():
