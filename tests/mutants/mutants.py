@@ -362,6 +362,20 @@ MUTANTS = [
         ("test_access.py::test_a_weak_effect_is_sight",),
     ),
     Mutant(
+        "a model that counts on its answers is given fewer of them",
+        "probing.py",
+        "now.shape[-1] == _MOST_ANSWERS and self._agree(now, answers @ directions.T.to(answers))",
+        "now.shape[-1] == _MOST_ANSWERS",
+        ("test_probing.py::test_a_model_that_counts_on_its_answers_is_left_alone",),
+    ),
+    Mutant(
+        "the embedding changes with the last matrix that shares it",
+        "probing.py",
+        "        wide = last._parameters\n",
+        "        wide = last._parameters\n        last.weight.data.zero_()\n",
+        ("test_probing.py::test_of_very_many_answers_random_directions_are_given",),
+    ),
+    Mutant(
         "statistics over the batch are taken for sight",
         "access.py",
         "max(1, at_once) if self._apart.get(mode) else 1",
