@@ -13,7 +13,7 @@ from benchmarks.effort import Effort
 from benchmarks.machine import description
 from benchmarks.tables import Table, compared, from_json, to_json
 
-BENCHMARKS = ("step",)
+BENCHMARKS = ("step", "masks", "decoding", "startup", "planning", "pipeline", "figures", "parts")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -22,7 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", type=_names, default=BENCHMARKS, metavar="NAME,…", help=", ".join(BENCHMARKS))
     parser.add_argument("--rounds", type=int, help="how often each variant is timed; each benchmark has its own number")
     parser.add_argument("--smallest", action="store_true", help="smallest sizes: shows that all runs, measures nothing")
-    parser.add_argument("--jobs", type=int, default=Effort.jobs, help="runs of the study whose planning is timed")
+    parser.add_argument("--jobs", type=int, default=Effort.jobs, help="of the study whose planning is timed")
+    parser.add_argument("--results", type=Path, default=Effort.results, help="finished results, for the figures")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write what was measured")
     parser.add_argument("--compare", type=Path, metavar="OLD.json", help="print old, new and their ratio as well")
     options = parser.parse_args(arguments)
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.json and not options.json.parent.is_dir():
         parser.error(f"--json {options.json}: there is no folder {options.json.parent}")
 
-    effort = Effort(options.rounds, options.smallest, options.jobs)
+    effort = Effort(options.rounds, options.smallest, options.jobs, options.results)
     machine = description()
     print("\n".join(f"{name}: {value}" for name, value in machine.items()), flush=True)
     measured: dict[str, list[Table]] = {}

@@ -1,6 +1,7 @@
 """How much a run of the benchmarks measures."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -10,12 +11,14 @@ class Effort:
     Attributes:
         rounds: how often each variant is timed; None for as often as the benchmark thinks right.
         smallest: the smallest sizes, which show that a benchmark runs and measure nothing.
-        jobs: runs of the study whose planning is timed.
+        jobs: about as many jobs has the study whose planning is timed.
+        results: a finished study, for the benchmark of its figures.
     """
 
     rounds: int | None = None
     smallest: bool = False
     jobs: int = 4000
+    results: Path = Path("results")
 
     def rounds_or(self, usual: int) -> int:
         """How often each variant is timed."""

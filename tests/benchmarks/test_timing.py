@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from benchmarks.timing import alternating, rates, ratio, spread, timed
 
 
