@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.effort import Effort
 from benchmarks.machine import description
+from benchmarks.processes import alone
 from benchmarks.tables import Table, compared, from_json, to_json
 
 BENCHMARKS = ("step", "masks", "decoding", "startup", "planning", "pipeline", "figures", "parts")
@@ -36,10 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("\n".join(f"{name}: {value}" for name, value in machine.items()), flush=True)
     measured: dict[str, list[Table]] = {}
     for name in options.only:
-        module = import_module(f"benchmarks.{name}")
         started = time.monotonic()
-        measured[name] = module.measure(effort)
-        print(f"\n## {name}: {module.__doc__.splitlines()[0]} ({time.monotonic() - started:.0f} s)")
+        summary, measured[name] = alone(_measured, name, effort)
+        print(f"\n## {name}: {summary} ({time.monotonic() - started:.0f} s)")
         for table in measured[name]:
             print(f"\n{table.markdown()}", flush=True)
     if options.json:
@@ -51,6 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         options.json.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if old is not None:
         _print_comparison(old, machine, measured)
+
+
+def _measured(name: str, effort: Effort) -> tuple[str, list[Table]]:
+    """What a benchmark asks, and its answer."""
+    module = import_module(f"benchmarks.{name}")
+    return str(module.__doc__).splitlines()[0], module.measure(effort)
 
 
 def _print_comparison(old: dict[str, Any], machine: dict[str, str], measured: dict[str, list[Table]]) -> None:

@@ -22,16 +22,24 @@ from maskstudy.shape import ModelShape
 LENGTHS = (16, 64, 256, 512)
 BATCHES = (1, 8)
 MOST_RECOMPUTED = 2048  # tokens written: recomputing more takes minutes
-RECOMPUTED, GENERATE = "maskstudy, recomputed", "generate (transformers)"
+CACHED, RECOMPUTED, GENERATE = "maskstudy, cached", "maskstudy, recomputed", "generate (transformers)"
 
 Decoder = Callable[[NDArray[np.int16], int], object]  # prompts [texts, prompt], how many tokens to write
 
 
 def own_decoders(shape: ModelShape) -> Mapping[str, Decoder]:
-    """The ways in which the study's model writes, by name."""
+    """The ways in which the study's model writes, by name.
+
+    Under `causal` the study decodes with a cache. Under `full` it computes everything anew at every step, for there a
+    token that joins changes what those before it see; the products are the same as a causal model's would be.
+    """
     torch.manual_seed(0)
     model = Transformer(shape)
-    return {RECOMPUTED: lambda prompts, steps: continuations(model, "causal", prompts, steps, likeliest)}
+
+    def under(mask: str) -> Decoder:
+        return lambda prompts, steps: continuations(model, mask, prompts, steps, likeliest)
+
+    return {CACHED: under("causal"), RECOMPUTED: under("full")}
 
 
 def peer_decoder(shape: ModelShape) -> Decoder:

@@ -4,13 +4,15 @@ The shape is that of `step`, the optimiser AdamW. Making the masks counts. With 
 and all of their tokens; as many positions are computed, and all of them get logits, so that the work is the same.
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks.effort import Effort
-from benchmarks.own import Step, adamw_step, random_batch, random_examples
+from benchmarks.own import Step, adamw_step, prepare_process, random_batch, random_examples
 from benchmarks.step import BATCH, SHAPE, SMALLEST
 from benchmarks.tables import Table
 from benchmarks.timing import alternating, ratio, spread, timed
@@ -26,7 +28,7 @@ CAUSAL, IS_CAUSAL, AGAIN = "causal", "SDPA with is_causal, no mask", "causal, me
 class FlaggedAttention(SelfAttention):
     """The study's attention, but by the flag `is_causal` of PyTorch's kernel and without any mask."""
 
-    def forward(self, stream: Tensor, mask: Tensor, rotation: Tensor | None) -> Tensor:  # noqa: ARG002
+    def forward(self, stream: Tensor, mask: Tensor, rotation: Tensor | None, *_: Any) -> Tensor:  # noqa: ARG002
         """`[batch, length, width]` -> the same shape."""
         mixed = F.scaled_dot_product_attention(*self.queries_keys_values(stream, rotation), is_causal=True)
         return self.project_out(mixed.transpose(1, 2).reshape(stream.shape))
@@ -35,6 +37,7 @@ class FlaggedAttention(SelfAttention):
 def measure(effort: Effort) -> list[Table]:
     """Milliseconds a step, and the ratio to causal and to `is_causal` in the same rounds."""
     shape = SMALLEST if effort.smallest else SHAPE
+    prepare_process()
     plain = random_examples(shape, BATCH)
     conditions = _with(plain, condition_lengths=np.full(BATCH, shape.length // 2))
     padded = np.linspace(shape.length // 2, shape.length, BATCH).round()

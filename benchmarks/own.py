@@ -9,12 +9,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from maskstudy import training
+from maskstudy.memory import keep_freed_memory
 from maskstudy.shape import ModelShape
 from maskstudy.tasks.next_byte import NextByte
 from maskstudy.tasks.task import Examples
 from maskstudy.training_settings import TrainingSettings
 
 Step = Callable[[], object]
+
+
+def prepare_process() -> None:
+    """What `maskstudy train` sets for its whole process."""
+    keep_freed_memory()
+    torch.use_deterministic_algorithms(True)
 
 
 def random_examples(shape: ModelShape, count: int) -> Examples:

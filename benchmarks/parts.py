@@ -5,13 +5,14 @@ Each row changes one part of the study's own step.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.effort import Effort
-from benchmarks.own import Step
+from benchmarks.own import Step, prepare_process
 from benchmarks.tables import Table
 from benchmarks.timing import alternating, ratio, spread, timed
 from maskstudy.masks import layer_masks
@@ -25,6 +26,7 @@ OWN = "the study's own"
 
 def measure(effort: Effort) -> list[Table]:
     """Milliseconds a step, and the ratio to the study's own in the same rounds."""
+    prepare_process()
     measures = {name: timed(make()) for name, make in VARIANTS.items()}
     seconds = alternating(measures, effort.rounds_or(40))
     rows = {
@@ -103,8 +105,8 @@ def activation(function: Callable[[Tensor], Tensor]) -> Callable[[Transformer], 
     """Another activation in the position-wise network."""
 
     class Changed(Block):
-        def forward(self, stream: Tensor, mask: Tensor, rotation: Tensor | None) -> Tensor:
-            stream = stream + self.attention(self.attention_norm(stream), mask, rotation)
+        def forward(self, stream: Tensor, *rest: Any) -> Tensor:
+            stream = stream + self.attention(self.attention_norm(stream), *rest)
             return stream + self.contract(function(self.expand(self.network_norm(stream))))
 
     def change(model: Transformer) -> None:

@@ -1,6 +1,7 @@
 """Other people's transformers at the shape of the study's; all take tokens and give logits at every position.
 
-`transformers` and `x-transformers` are in the extra `peers`. A peer that is not installed is left out.
+`transformers` and `x-transformers` are in the extra `peers`. To build one that is not installed raises
+ModuleNotFoundError.
 """
 
 import os
@@ -109,15 +110,3 @@ PEERS: dict[str, Callable[[ModelShape], tuple[nn.Module, Logits]]] = {
     "x-transformers": x_transformers,
     "nn.TransformerEncoder": torch_encoder,
 }
-
-
-def installed(shape: ModelShape) -> tuple[dict[str, tuple[nn.Module, Logits]], list[str]]:
-    """The peers that can be imported, and a line for each that cannot."""
-    models, missing = {}, []
-    for name, build in PEERS.items():
-        torch.manual_seed(0)
-        try:
-            models[name] = build(shape)
-        except ModuleNotFoundError as error:
-            missing.append(f"{name}: {error.name} is not installed; {HOW_TO_INSTALL}")
-    return models, missing

@@ -98,9 +98,10 @@ def enlarged(config: dict[str, Any], jobs: int) -> dict[str, Any]:
 
 
 def smallest(config: dict[str, Any]) -> dict[str, Any]:
-    """The study with one task, two seeds and one figure."""
+    """The study with one task under one mask, two seeds and one figure."""
     name, entry = next(iter(config["tasks"].items()))
-    small = {"seeds": 2, "tasks": {name: entry}, "comparisons": [], "figures": config["figures"][:1]}
+    tasks = {name: {**entry, "masks": entry["masks"][:1]}}
+    small = {"seeds": 2, "tasks": tasks, "comparisons": [], "figures": config["figures"][:1]}
     return {**config, **small, "confirmatory": False}
 
 
