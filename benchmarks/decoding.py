@@ -71,11 +71,11 @@ def measure(effort: Effort) -> list[Table]:
         decoders[GENERATE] = peer_decoder(shape)
     except ModuleNotFoundError as error:
         notes.append(f"{GENERATE}: {error.name} is not installed; {HOW_TO_INSTALL}")
-    return [_table(batch, lengths, decoders, effort.rounds_or(5), notes) for batch in BATCHES]
+    return [_table(batch, lengths, decoders, effort, notes) for batch in BATCHES]
 
 
 def _table(
-    batch: int, lengths: tuple[int, ...], decoders: Mapping[str, Decoder], rounds: int, notes: list[str]
+    batch: int, lengths: tuple[int, ...], decoders: Mapping[str, Decoder], effort: Effort, notes: list[str]
 ) -> Table:
     prompts = np.ones((batch, 1), dtype=np.int16)
     rows = {}
@@ -85,7 +85,7 @@ def _table(
             for name, decode in decoders.items()
             if name != RECOMPUTED or batch * length <= MOST_RECOMPUTED
         }
-        seconds = alternating(timers, rounds)
+        seconds = alternating(timers, effort.rounds_or(5), effort.warmup)
         for name, taken in seconds.items():
             rows[f"{length} tokens: {name}"] = {
                 "ms a step": spread([1000 * second / length for second in taken]),

@@ -20,6 +20,11 @@ class Effort:
     jobs: int = 4000
     results: Path = Path("results")
 
+    @property
+    def warmup(self) -> int:
+        """Rounds that do not count."""
+        return 0 if self.smallest else 1
+
     def rounds_or(self, usual: int) -> int:
         """How often each variant is timed."""
         return self.rounds or (1 if self.smallest else usual)

@@ -44,7 +44,7 @@ def _table(results: Path, effort: Effort) -> Table:
     commands |= {f"figure {name}": ["figure", name, *given] for name in config["figures"]}
     commands["paper"] = ["paper", *given]
     measures = {name: timed(lambda options=options: _run(options), children_cpu) for name, options in commands.items()}
-    seconds = alternating(measures, effort.rounds_or(3))
+    seconds = alternating(measures, effort.rounds_or(3), effort.warmup)
     rows = {
         name: {"CPU s": spread(taken), "÷ start-up": ratio(taken, seconds[START])} for name, taken in seconds.items()
     }

@@ -46,7 +46,7 @@ def measure(effort: Effort) -> list[Table]:
         examples = conditions if mask == "prefix" else plain
         steps[mask] = _step(shape, mask, examples)
         steps[f"{mask}, padding"] = _step(shape, mask, _with(examples, lengths=padded))
-    seconds = alternating({name: timed(step) for name, step in steps.items()}, effort.rounds_or(30))
+    seconds = alternating({name: timed(step) for name, step in steps.items()}, effort.rounds_or(30), effort.warmup)
     rows = {
         name: {
             "ms": spread([1000 * second for second in taken]),

@@ -28,7 +28,7 @@ def measure(effort: Effort) -> list[Table]:
     """Milliseconds a step, and the ratio to the study's own in the same rounds."""
     prepare_process()
     measures = {name: timed(make()) for name, make in VARIANTS.items()}
-    seconds = alternating(measures, effort.rounds_or(40))
+    seconds = alternating(measures, effort.rounds_or(40), effort.warmup)
     rows = {
         name: {"ms": spread([1000 * second for second in taken]), "÷ own": ratio(taken, seconds[OWN])}
         for name, taken in seconds.items()

@@ -90,16 +90,22 @@ def _run(config: dict[str, Any], folder: Path) -> tuple[dict[str, float], dict[s
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
 
-    spent: dict[str, float] = defaultdict(float)
-    jobs: dict[str, int] = defaultdict(int)
-    for path in sorted(times.iterdir()):
-        call, _, of_children = path.read_text(encoding="utf-8").splitlines()
-        verb = call.partition("maskstudy ")[2].split(" ")[0] if "maskstudy " in call else "settings and report.html"
-        spent[verb] += sum(_seconds(text) for text in of_children.split())
-        jobs[verb] += 1
+    times_of = shell_times(times)
+    spent = {verb: sum(seconds) for verb, seconds in times_of.items()}
+    jobs = {verb: len(seconds) for verb, seconds in times_of.items()}
     spent[SNAKEMAKE], jobs[SNAKEMAKE] = total - sum(spent.values()), 1
     trained = pq.read_table(folder / config["results"] / "timing.parquet", columns=["cpu_seconds"])
     return spent, jobs, sum(trained["cpu_seconds"].to_pylist())
+
+
+def shell_times(folder: Path) -> dict[str, list[float]]:
+    """The CPU seconds of each job by verb, from the files that `TRAP` wrote."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for path in sorted(folder.iterdir()):
+        call, _, of_children = path.read_text(encoding="utf-8").splitlines()
+        verb = call.partition("maskstudy ")[2].split(" ")[0] if "maskstudy " in call else "settings and report.html"
+        found[verb].append(sum(_seconds(text) for text in of_children.split()))
+    return dict(found)
 
 
 def _seconds(text: str) -> float:

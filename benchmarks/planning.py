@@ -114,7 +114,7 @@ def _nothing_to_do(config: dict[str, Any], folder: Path, effort: Effort) -> Tabl
         for name, planned in studies.items()
     }
     measures[PANDAS] = timed(lambda: subprocess.run([sys.executable, "-c", "import pandas"], check=True), children_cpu)
-    seconds = alternating(measures, effort.rounds_or(7))
+    seconds = alternating(measures, effort.rounds_or(7), effort.warmup)
     rows = _rows(seconds)
     with_pandas = [sum(pair) for pair in zip(seconds[BARE], seconds[PANDAS], strict=True)]
     rows[WORKFLOW][f"÷ (bare + {PANDAS})"] = ratio(seconds[WORKFLOW], with_pandas)

@@ -14,18 +14,19 @@ PYTHON = "python -c pass"
 
 def measure(effort: Effort) -> list[Table]:
     """CPU seconds of each process, and wall seconds, which a user waits and a busy machine stretches."""
-    verbs = list(VERBS)[:1] if effort.smallest else list(VERBS)
     commands = {
         PYTHON: ["-c", "pass"],
         "import maskstudy": ["-c", "import maskstudy"],
         "import torch": ["-c", "import torch"],
         "maskstudy --help": ["-m", "maskstudy", "--help"],
-        **{f"maskstudy {verb} --help": ["-m", "maskstudy", verb, "--help"] for verb in verbs},
+        **{f"maskstudy {verb} --help": ["-m", "maskstudy", verb, "--help"] for verb in VERBS},
     }
+    if effort.smallest:
+        commands = {name: commands[name] for name in (PYTHON, "maskstudy --help")}
     rows: dict[str, dict[str, object]] = {name: {} for name in commands}
     for column, clock in {"CPU s": children_cpu, "wall s": time.perf_counter}.items():
         measures = {name: timed(lambda options=options: _run(options), clock) for name, options in commands.items()}
-        for name, taken in alternating(measures, effort.rounds_or(5)).items():
+        for name, taken in alternating(measures, effort.rounds_or(5), effort.warmup).items():
             rows[name][column] = spread(taken)
     return [Table("start-up", rows)]
 

@@ -39,7 +39,7 @@ def measure(effort: Effort) -> list[Table]:
     }
     with taking_turns(makers) as started:
         measures = {name: value for name, value in started.items() if not isinstance(value, ModuleNotFoundError)}
-        seconds = alternating(measures, effort.rounds_or(30))
+        seconds = alternating(measures, effort.rounds_or(30), effort.warmup)
     notes = [
         f"{name}: {error.name} is not installed; {HOW_TO_INSTALL}"
         for name, error in started.items()
