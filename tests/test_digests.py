@@ -243,3 +243,25 @@ def test_a_changed_constant_changes_the_digest(copy):
     os.utime(module, ns=(module.stat().st_atime_ns, module.stat().st_mtime_ns + 1_000_000))
     assert module.read_text(encoding="utf-8") != text
     assert source_digest("train") != before
+
+
+BLOCKS = {
+    "a function": "async def work():\n    {}",
+    "a method": "class Work:\n    def work(self):\n        {}",
+    "a loop": "for name in ():\n    pass\nelse:\n    {}",
+    "a branch": "if True:\n    pass\nelif True:\n    {}",
+    "a handler": "try:\n    pass\nexcept OSError:\n    {}",
+    "the end of a try": "try:\n    pass\nfinally:\n    {}",
+    "a with": "with open('x'):\n    {}",
+    "a case": "match 1:\n    case _:\n        {}",
+}
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_an_import_is_followed_wherever_it_stands(copy, block):
+    assert copy / "figures/style.py" not in digests.reachable("commands.fetch")
+    path = copy / "commands/fetch.py"
+    statement = BLOCKS[block].format("from maskstudy.figures import style")
+    path.write_text(f"{path.read_text(encoding='utf-8')}\n{statement}\n", encoding="utf-8")
+    os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1_000_000))
+    assert copy / "figures/style.py" in digests.reachable("commands.fetch")

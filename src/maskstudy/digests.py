@@ -7,13 +7,22 @@ cost an hour of training.
 """
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from maskstudy.errors import StudyError
 from maskstudy.files import sha256
 
 _PACKAGE = Path(__file__).parent
+
+
+class _Module(NamedTuple):
+    """What a source file does, and what it imports from this package (names relative to it)."""
+
+    digest: str
+    imports: frozenset[str]
 
 
 def source_digest(verb: str, *modules: str, files: tuple[str, ...] = ()) -> str:
@@ -31,7 +40,7 @@ def source_digest(verb: str, *modules: str, files: tuple[str, ...] = ()) -> str:
         StudyError: there is no such verb or module.
     """
     reached = sorted(reachable(f"commands.{verb}", *modules))
-    content = [(str(path.relative_to(_PACKAGE)), _code_digest(path, path.stat().st_mtime_ns)) for path in reached]
+    content = [(str(path.relative_to(_PACKAGE)), _module(path, path.stat().st_mtime_ns).digest) for path in reached]
     content += [(name, sha256((_PACKAGE / name).read_bytes())) for name in files]
     return sha256(repr(content).encode())[:16]
 
@@ -46,50 +55,56 @@ def reachable(*modules: str) -> set[Path]:
         StudyError: there is no such module; its digest would never change.
     """
     for name in modules:
-        if _module_file(name) is None:
+        if _module_file(_PACKAGE, name) is None:
             raise StudyError(f"maskstudy.{name}: there is no such module; a name in config.yaml may be misspelled")
     found: set[Path] = set()
-    waiting = [_module_file(name) for module in modules for name in _with_packages(module)]
+    waiting = [_module_file(_PACKAGE, name) for module in modules for name in _with_packages(module)]
     while waiting:
         path = waiting.pop()
         if path is not None and path not in found:
             found.add(path)
-            waiting += [_module_file(name) for name in _imports(path, path.stat().st_mtime_ns)]
+            waiting += [_module_file(_PACKAGE, name) for name in _module(path, path.stat().st_mtime_ns).imports]
     return found
 
 
-def _module_file(name: str) -> Path | None:
+@cache
+def _module_file(package: Path, name: str) -> Path | None:
     """The file of a module named relative to the package; None if it is a name inside a module, not a module."""
-    path = _PACKAGE.joinpath(*name.split("."))
+    path = package.joinpath(*name.split("."))
     if (path / "__init__.py").is_file():
         return path / "__init__.py"
     return path.with_suffix(".py") if path.with_suffix(".py").is_file() else None
 
 
 @cache
-def _code_digest(path: Path, _modified: int) -> str:
-    """Digest of what a module does: its syntax tree without docstrings."""
+def _module(path: Path, _modified: int) -> _Module:
+    """Digest of the syntax tree without docstrings, and all imports, the packages on the way included."""
     tree = ast.parse(path.read_bytes())
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-            and ast.get_docstring(node, clean=False) is not None
-        ):
-            node.body = node.body[1:]
-    return sha256(ast.dump(tree).encode())
-
-
-@cache
-def _imports(path: Path, _modified: int) -> frozenset[str]:
-    """Names, relative to the package, of all that a file imports from it, the packages on the way included."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+        elif (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and ast.get_docstring(node, clean=False) is not None
+        ):
+            node.body = node.body[1:]
     relative = {name.removeprefix("maskstudy.") for name in names if name.startswith("maskstudy.")}
-    return frozenset(name for module in relative for name in _with_packages(module))
+    imports = frozenset(name for module in relative for name in _with_packages(module))
+    return _Module(sha256(ast.dump(tree).encode()), imports)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and all statements inside it. Imports and docstrings stand nowhere else: expressions, most of a tree,
+    are not entered, for a study plans with the digests of all its modules.
+    """
+    yield node
+    for block in ("body", "handlers", "cases", "orelse", "finalbody"):
+        inside = getattr(node, block, ())
+        for statement in inside if isinstance(inside, list) else ():
+            yield from _statements(statement)
 
 
 def _with_packages(name: str) -> list[str]:

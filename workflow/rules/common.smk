@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -63,6 +64,8 @@ wildcard_constraints:
     seed="0|[1-9][0-9]*",
 
 
+# Params are worked out for every job, but differ between few: those of a thousand seeds of a cell are the same.
+@cache
 def task_source(verb, task):
     """Digest of the source of a verb that builds a task."""
     return source_digest(verb, f"tasks.{study.task_settings(config, task)['kind']}")
@@ -70,14 +73,17 @@ def task_source(verb, task):
 
 def cell_settings(wildcards, *parts):
     """The cell, its task, and the named parts of the config (`model`, `training`), as JSON."""
+    return settings_of_cell(wildcards.task, wildcards.mask, *parts)
+
+
+@cache
+def settings_of_cell(task, mask, *parts):
+    """The same, of a cell that is given by its names."""
     available = {
-        "model": study.model_settings(config, wildcards.task),
-        "training": study.training_settings(config, wildcards.task),
+        "model": study.model_settings(config, task),
+        "training": study.training_settings(config, task),
     }
-    settings = {
-        "cell": study.cell(config, wildcards.task, wildcards.mask).settings(),
-        "task": study.task_settings(config, wildcards.task),
-    }
+    settings = {"cell": study.cell(config, task, mask).settings(), "task": study.task_settings(config, task)}
     return json.dumps(settings | {part: available[part] for part in parts})
 
 

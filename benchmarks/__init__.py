@@ -1,0 +1,1 @@
+"""How fast the study is beside what else could be used: `python benchmarks/run.py`. docs/performance.md has a table."""

