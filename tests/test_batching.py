@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -36,7 +38,7 @@ def test_batches_inside_a_pass_have_neighbouring_lengths(lengths, batch):
     """Of all examples in whole batches of the first pass, no two batches overlap in their ranges of lengths."""
     whole = len(lengths) // batch
     ranges = sorted((lengths[index].min(), lengths[index].max()) for index in drawn(lengths, whole, batch))
-    assert all(high <= low for (_, high), (low, _) in zip(ranges, ranges[1:], strict=False))
+    assert all(high <= low for (_, high), (low, _) in pairwise(ranges))
 
 
 def test_little_of_what_is_computed_is_padding():
