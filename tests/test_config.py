@@ -21,6 +21,14 @@ ROOT = Path(__file__).parents[1]
 SCHEMA = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
 DEFAULT = (ROOT / "config.yaml").read_text(encoding="utf-8")
 PROFILES = sorted((ROOT / "profiles").glob("*/study.yaml"))
+PAGES = ("README.md", "docs/config.md", "docs/tasks.md")
+EXAMPLES = [
+    pytest.param(block, id=f"{page} {number}")
+    for page in PAGES
+    for number, block in enumerate(
+        re.findall(r"^```yaml\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    )
+]
 REMOVED = object()
 
 
@@ -60,6 +68,11 @@ def test_the_config_of_the_study_passes():
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.parent.name)
 def test_the_config_with_a_profile_on_top_passes(profile):
     check(merged(default(), yaml.safe_load(profile.read_text(encoding="utf-8"))), SCHEMA)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_what_the_pages_show_may_be_put_on_top_of_the_config(example):
+    check(merged(default(), yaml.safe_load(example)), SCHEMA)
 
 
 @pytest.mark.parametrize(
