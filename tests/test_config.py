@@ -10,6 +10,8 @@ import yaml
 
 from maskstudy import tasks
 from maskstudy.config import Cell, cell, cells, check, model_settings, seeds, task_settings, training_settings
+from maskstudy.data.datasets import KINDS, OPTIONS
+from maskstudy.data.own import TAG_COLUMNS
 from maskstudy.errors import StudyError
 from maskstudy.shape import POSITIONS, ModelShape
 from maskstudy.statistics import MOST_SEEDS
@@ -19,6 +21,14 @@ ROOT = Path(__file__).parents[1]
 SCHEMA = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text(encoding="utf-8"))
 DEFAULT = (ROOT / "config.yaml").read_text(encoding="utf-8")
 PROFILES = sorted((ROOT / "profiles").glob("*/study.yaml"))
+PAGES = ("README.md", "docs/config.md", "docs/tasks.md")
+EXAMPLES = [
+    pytest.param(block, id=f"{page} {number}")
+    for page in PAGES
+    for number, block in enumerate(
+        re.findall(r"^```yaml\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    )
+]
 REMOVED = object()
 
 
@@ -60,6 +70,11 @@ def test_the_config_with_a_profile_on_top_passes(profile):
     check(merged(default(), yaml.safe_load(profile.read_text(encoding="utf-8"))), SCHEMA)
 
 
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_what_the_pages_show_may_be_put_on_top_of_the_config(example):
+    check(merged(default(), yaml.safe_load(example)), SCHEMA)
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -69,6 +84,16 @@ def test_the_config_with_a_profile_on_top_passes(profile):
             "datasets.my_book": {"kind": "text", "files": "texts/*.txt"},
             "tasks.my_bytes": {"kind": "masked_byte", "dataset": "my_book", "masks": ["full"]},
         },
+        {
+            "datasets.my_reviews": {"kind": "labelled", "files": "*.csv", "text": "review", "label": "stars"},
+            "tasks.my_stars": {"kind": "classification", "dataset": "my_reviews", "masks": ["full"]},
+            "tasks.question_type": {"kind": "classification", "dataset": "trec", "masks": ["full"]},
+        },
+        {
+            "datasets.my_treebank": {"kind": "tagged", "files": "*.conllu", "tag": "deprel"},
+            "tasks.tagging": {"dataset": "my_treebank", "masks": ["full"]},
+        },
+        {"datasets.my_lexicon": {"kind": "pairs", "files": "*.tsv"}},
         {"comparisons": [], "confirmatory": False, "seeds": 2},
         {"comparisons": [], "seeds": 2},
         {"statistics.alpha": 0.05, "seeds": MOST_SEEDS},
@@ -96,12 +121,12 @@ REFUSED = {
         ["config: tasks.hmm_tagging.training.lr: 1", "learning_rate"],
     ),
     "an unknown task": (
-        {"tasks.tagging": {"masks": ["full"]}},
-        ["config: tasks.tagging", "'tagging'", "allowed: hmm_tagging, markov_next, masked_byte, next_byte"],
+        {"tasks.taging": {"masks": ["full"]}},
+        ["config: tasks.taging", "'taging'", f"allowed: {', '.join(tasks.kinds())}"],
     ),
     "an unknown kind": (
-        {"tasks.tagging": {"kind": "task", "masks": ["full"]}},
-        ["config: tasks.tagging", "'task'", "allowed: hmm_tagging, markov_next, masked_byte, next_byte"],
+        {"tasks.mine": {"kind": "task", "masks": ["full"]}},
+        ["config: tasks.mine", "'task'", f"allowed: {', '.join(tasks.kinds())}"],
     ),
     "an unknown mask": (
         {"tasks.hmm_tagging.masks": ["causal", "triangular"]},
@@ -166,11 +191,23 @@ REFUSED = {
     ),
     "an unknown dataset": (
         {"tasks.masked_byte.dataset": "wikitext3", "datasets.my_book": {"kind": "text", "files": "a.txt"}},
-        ["config: tasks.masked_byte", "'wikitext3'", "allowed: wikitext2, my_book"],
+        ["config: tasks.masked_byte", "'wikitext3'", "allowed: wikitext2, spanish, trec, my_book"],
     ),
     "an unknown kind of dataset": (
         {"datasets.my_book": {"kind": "pictures", "files": "*.png"}},
-        ["config: datasets.my_book.kind: 'pictures'", "allowed: text"],
+        ["config: datasets.my_book.kind: 'pictures'", "allowed: text, labelled, tagged, pairs"],
+    ),
+    "a key of a dataset of another kind": (
+        {"datasets.my_book": {"kind": "text", "files": "a.txt", "label": "stars"}},
+        ["config: datasets.my_book.label", "kind text takes no such key", "allowed: kind, files"],
+    ),
+    "a tag that CoNLL-U does not have": (
+        {"datasets.my_book": {"kind": "tagged", "files": "a.conllu", "tag": "pos"}},
+        ["config: datasets.my_book.tag: 'pos'", "allowed: upos, xpos, deprel"],
+    ),
+    "a built-in dataset of another kind": (
+        {"tasks.masked_byte.dataset": "trec"},
+        ["config: tasks.masked_byte", "'trec' is of kind labelled", "reads kind text"],
     ),
     "an unknown parameter": (
         {"tasks.hmm_tagging.parameters.colour": 1},
@@ -316,6 +353,13 @@ def test_a_dataset_of_another_kind_is_refused():
 
 
 # --- one list in two places -------------------------------------------------------------------------------------------
+
+
+def test_the_schema_knows_the_kinds_of_datasets_and_their_keys():
+    properties = SCHEMA["$defs"]["dataset"]["properties"]
+    assert properties["kind"]["enum"] == list(KINDS)
+    assert set(properties) == {"kind", "files"}.union(*OPTIONS.values())
+    assert properties["tag"]["enum"] == list(TAG_COLUMNS)
 
 
 def test_the_schema_knows_the_positions_and_tasks_that_there_are():

@@ -22,7 +22,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 PACKAGE = REPOSITORY / "src" / "maskstudy"
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-DISTRIBUTIONS = {"yaml": "PyYAML"}  # where the package is not named as what it installs
+DISTRIBUTIONS = {"yaml": "PyYAML", "sklearn": "scikit-learn"}  # where the package is not named as what it installs
 
 
 def pins(requirements):

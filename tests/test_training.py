@@ -4,8 +4,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from maskstudy import training
 from maskstudy.errors import StudyError
@@ -17,7 +15,7 @@ from maskstudy.schemas import HISTORY
 from maskstudy.scoring import score
 from maskstudy.shape import ModelShape
 from maskstudy.tasks.task import NOT_SCORED, NOWHERE
-from maskstudy.training import batches, history_columns, train
+from maskstudy.training import history_columns, train
 from maskstudy.training_settings import TrainingSettings
 from small_study import RandomTokens, examples, next_token
 
@@ -56,30 +54,6 @@ class Fixed(RandomTokens):
         self.indices.append(index.tolist())
         self.hidden.append(generator.random())
         return examples[index]
-
-
-# --- batches ----------------------------------------------------------------------------------------------------------
-
-
-@settings(deadline=None, max_examples=60)
-@given(st.integers(1, 12), st.integers(1, 30), st.integers(1, 12), st.integers(0, 99))
-def test_every_pass_over_the_examples_is_a_permutation(count, steps, batch, seed):
-    drawn = list(batches(count, of(steps, batch), seed))
-    assert [len(index) for index in drawn] == [batch] * steps
-    order = np.concatenate(drawn).tolist()
-    for start in range(0, len(order), count):
-        whole = order[start : start + count]
-        assert len(set(whole)) == len(whole)
-        assert set(whole) <= set(range(count))
-
-
-def test_batches_are_a_function_of_the_seed():
-    def drawn(seed):
-        return np.concatenate(list(batches(50, of(7), seed))).tolist()
-
-    assert drawn(3) == drawn(3)
-    assert drawn(3) != drawn(4)
-    assert drawn(3)[:50] != drawn(3)[50:100]  # each pass is another permutation
 
 
 # --- the same for every mask ------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from jsonschema.exceptions import ValidationError, best_match
 from jsonschema.validators import extend
 
 from maskstudy import tasks
-from maskstudy.data.datasets import BUILT_IN
+from maskstudy.data.datasets import BUILT_IN, OPTIONS, kind_of
 from maskstudy.errors import StudyError
 from maskstudy.shape import build_shape
 from maskstudy.statistics import reachable
@@ -64,6 +64,11 @@ def check(config: Config, schema: dict[str, Any]) -> None:
     """
     if error := best_match(_Validator(schema).iter_errors(config)):
         raise StudyError(_schema_line(error))
+    for name, entry in config["datasets"].items():
+        allowed = ["kind", "files", *OPTIONS[entry["kind"]]]
+        if unknown := sorted(set(entry) - set(allowed)):
+            where = f"config: datasets.{name}.{unknown[0]}"
+            raise StudyError(f"{where}: kind {entry['kind']} takes no such key; allowed: {', '.join(allowed)}")
     for name, entry in config["tasks"].items():
         where = f"config: tasks.{name}"
         if both := set(entry["masks"]) & set(entry.get("controls", [])):
@@ -124,9 +129,9 @@ def task_settings(config: Config, name: str) -> dict[str, Any]:
         if own is None and dataset not in BUILT_IN:
             known = ", ".join([*BUILT_IN, *config["datasets"]])
             raise StudyError(f"dataset {dataset!r} is not known; allowed: {known}, or a new entry of `datasets:`")
-        if own is not None and own["kind"] != needed:
-            raise StudyError(f"dataset {dataset!r} is of kind {own['kind']}; {settings['kind']} reads kind {needed}")
         settings["dataset"] = dataset if own is None else own
+        if (found := kind_of(settings["dataset"])) != needed:
+            raise StudyError(f"dataset {dataset!r} is of kind {found}; {settings['kind']} reads kind {needed}")
     return settings
 
 

@@ -37,3 +37,17 @@ def check_positive(name: str, value: object) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise StudyError(f"{name}: {value!r}; allowed: numbers above 0")
+
+
+def check_dropout(name: str, value: object) -> None:
+    """Refuse anything but a number from 0 up to, not including, 1.
+
+    Args:
+        name: what the message begins with, `task: parameter`.
+        value: as config.yaml has it.
+
+    Raises:
+        StudyError: it is another value.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise StudyError(f"{name}: {value!r}; allowed: numbers from 0 up to, not including, 1")

@@ -5,14 +5,14 @@ batch order, hidden positions and the number of steps are the same for all masks
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 
+from maskstudy.batching import batches
 from maskstudy.errors import StudyError
 from maskstudy.evaluation import log_probabilities, model_input
 from maskstudy.model import Transformer
@@ -91,7 +91,7 @@ def train(
     flops = 0.0
     summed = np.zeros(3)  # nats, right answers, answers since the last point
     started = time.perf_counter()
-    for step, index in enumerate(batches(len(examples), settings, seed), start=1):
+    for step, index in enumerate(batches(examples.lengths, settings.steps, settings.batch, seed), start=1):
         batch = task.batch(examples, index, hiding)
         tokens, masks, scored = model_input(mask, shape.layers, batch)
         targets = torch.from_numpy(batch.targets[batch.scored].astype(np.int64))
@@ -123,17 +123,6 @@ def train(
                 f"validation {held_out['nats']:.4f} nats, accuracy {held_out['accuracy']:.4f}  {left:.0f} s left"
             )
     return model, history, Cost(settings.steps, tokens_seen, targets_seen, flops)
-
-
-def batches(examples: int, settings: TrainingSettings, seed: int) -> Iterator[NDArray[np.int64]]:
-    """The indices `[batch]` of every step: each pass over the examples is a new permutation, cut across passes."""
-    generator = stream(seed, "batches")
-    waiting = np.empty(0, dtype=np.int64)
-    for _ in range(settings.steps):
-        while len(waiting) < settings.batch:
-            waiting = np.concatenate([waiting, generator.permutation(examples)])
-        yield waiting[: settings.batch]
-        waiting = waiting[settings.batch :]
 
 
 def history_columns(history: list[HistoryRow]) -> dict[str, list[object]]:

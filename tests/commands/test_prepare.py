@@ -58,6 +58,29 @@ def test_a_users_own_text_becomes_examples(tmp_path):
     assert not set(read["train"].groups.tolist()) & set(read["test"].groups.tolist())
 
 
+def test_a_users_own_labels_become_examples_and_the_summary_names_them(tmp_path):
+    rows = "".join(f'"Review {n}, by {"abcde"[n % 5]}.",{("bad", "good")[n % 2]}\n' for n in range(60))
+    (tmp_path / "mine.csv").write_text(f"text,label\n{rows}", encoding="utf-8")
+    own = {"kind": "labelled", "files": str(tmp_path / "mine.csv")}
+    task = {"kind": "classification", "dataset": own, "parameters": {"words": 70, "classes": 2}}
+    read = run(tmp_path, task)
+    names = read_json(tmp_path / "data/summary.json")["names"]
+    assert names["answers"] == ["bad", "good"]
+    test = read["test"]
+    for row, length, target, group in zip(
+        test.tokens, test.lengths, test.targets[test.scored], test.groups, strict=True
+    ):
+        words = [names["tokens"][token] for token in row[:length]]
+        assert words[0] == words[-1] == "(edge)"
+        assert group.split()[0] == words[1] == "review"
+        assert names["answers"][target] == ("bad", "good")[int(group.split()[1]) % 2]
+
+
+def test_numbers_that_stand_for_themselves_have_no_names(tmp_path):
+    run(tmp_path)
+    assert read_json(tmp_path / "data/summary.json")["names"] is None
+
+
 def test_a_test_example_that_stands_in_train_is_left_out_of_train_and_counted(tmp_path, monkeypatch):
     class Repeats(RandomTokens):
         def splits(self, documents):

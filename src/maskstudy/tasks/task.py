@@ -5,7 +5,7 @@ answer is read at position `i`; `target_positions[i]` says where that answer sta
 """
 
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,7 @@ class Task(Protocol):
     """What every task offers. Build one with its parameters from config.yaml; all of it is NumPy.
 
     Attributes:
-        dataset: the kind of dataset that the task reads (`text`), or None for a synthetic source.
+        dataset: the kind of dataset that the task reads (`text`, …), or None for a synthetic source.
         generative: whether the answer at each position is the next token, so that a model can write on by itself.
         vocabulary: number of input tokens, special tokens included.
         answers: number of possible answers.
@@ -110,4 +110,13 @@ class Task(Protocol):
 
     def ceiling(self, mask: str, test: Examples) -> NDArray[np.float64] | None:
         """Log-probabilities `[scored positions of test, answers]` of the ideal observer; None where unknown."""
+        ...
+
+
+@runtime_checkable
+class Named(Protocol):
+    """What a task also offers if its numbers stand for words."""
+
+    def names(self, documents: Any) -> dict[str, list[str]]:
+        """What the `tokens` and the `answers` stand for, by number, given the documents that `splits` is given."""
         ...
