@@ -21,7 +21,7 @@ Step = Callable[[], object]
 def prepare_process() -> None:
     """What `maskstudy train` sets for its whole process."""
     keep_freed_memory()
-    torch.use_deterministic_algorithms(True)
+    torch.set_deterministic_debug_mode("error")
 
 
 def random_examples(shape: ModelShape, count: int) -> Examples:

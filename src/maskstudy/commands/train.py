@@ -39,7 +39,8 @@ def main(arguments: list[str]) -> None:
     _check_audit(read_json(given.audit), cell)
     keep_freed_memory()
     torch.set_num_threads(1)  # sums in another order give other bits
-    torch.use_deterministic_algorithms(True)
+    # The switch of `use_deterministic_algorithms`, which would also load the compiler: one second more a run.
+    torch.set_deterministic_debug_mode("error")
     task = tasks.build(given.settings["task"])
     shape = build_shape(task, given.settings["model"])
     examples, validation = (read_examples(given.data / f"{name}.parquet") for name in ("train", "validation"))
