@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from maskstudy.errors import StudyError
-from maskstudy.parameters import check_positive, check_whole
+from maskstudy.parameters import check_positive, check_share, check_whole
 
 
 @pytest.mark.parametrize("value", [2, 3, 5])
@@ -45,3 +45,15 @@ def test_other_numbers_are_one_line(value):
     with pytest.raises(StudyError) as raised:
         check_positive("task: share", value)
     assert str(raised.value) == f"task: share: {value!r}; allowed: numbers above 0"
+
+
+@pytest.mark.parametrize("value", [1e-300, 1, 0.5])
+def test_shares_of_a_whole_pass(value):
+    check_share("task: share", value)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.01, np.inf, np.nan, True, "1", None])
+def test_what_is_no_share_is_one_line(value):
+    with pytest.raises(StudyError) as raised:
+        check_share("task: share", value)
+    assert str(raised.value) == f"task: share: {value!r}; allowed: numbers above 0, at most 1"

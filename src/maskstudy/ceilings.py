@@ -76,6 +76,21 @@ def stationary(transition: NDArray[np.float64]) -> NDArray[np.float64]:
     return solution / solution.sum()
 
 
+def random_chain(states: int, concentration: float, seed: int) -> MarkovChain:
+    """A chain in its stationary distribution from the first position on, its transition rows drawn at random.
+
+    Args:
+        states: how many there are.
+        concentration: of the Dirichlet distribution of the rows; small = the next state is almost sure.
+        seed: which chain is drawn.
+
+    Raises:
+        StudyError: the chain falls into parts.
+    """
+    transition = np.random.default_rng(seed).dirichlet([concentration] * states, states)
+    return MarkovChain(stationary(transition), transition)
+
+
 def state_posteriors(model: HiddenMarkovModel, symbols: NDArray[np.integer], future: int | None) -> NDArray[np.float64]:
     """Probability of each hidden state at each position, given all symbols up to `future` positions after it.
 

@@ -75,7 +75,10 @@ def check(config: Config, schema: dict[str, Any]) -> None:
             raise StudyError(f"{where}: {min(both)!r} stands under masks and under controls; allowed: one of them")
         try:
             settings = task_settings(config, name)
-            build_shape(tasks.build(settings), model_settings(config, name))
+            task, model = tasks.build(settings), model_settings(config, name)
+            build_shape(task, model)
+            for mask in (*entry["masks"], *entry.get("controls", [])):
+                task.check_cell(mask, model)
             TrainingSettings(**training_settings(config, name))
         except StudyError as error:
             raise StudyError(f"{where}: {error}") from None

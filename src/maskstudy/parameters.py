@@ -51,3 +51,17 @@ def check_dropout(name: str, value: object) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
         raise StudyError(f"{name}: {value!r}; allowed: numbers from 0 up to, not including, 1")
+
+
+def check_share(name: str, value: object) -> None:
+    """Refuse anything but a number above 0 and at most 1.
+
+    Args:
+        name: what the message begins with, `task: parameter`.
+        value: as config.yaml has it.
+
+    Raises:
+        StudyError: it is another value.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise StudyError(f"{name}: {value!r}; allowed: numbers above 0, at most 1")

@@ -12,6 +12,10 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         "'hmm_taging' is not known",
     ),
     "an unknown mask": (lambda config: config["tasks"]["my_bytes"].update(masks=["casual"]), "'casual'"),
+    "a mask that the task has no baseline for": (
+        lambda config: config["tasks"]["my_bytes"].update(masks=["prefix"]),
+        "mask 'prefix'",
+    ),
     "a look-ahead of -1": (lambda config: config["tasks"]["my_bytes"].update(masks=["lookahead--1"]), "'lookahead--1'"),
     "a single seed": (lambda config: config.update(seeds=1), "seeds: 1"),
     "heads that do not divide the width": (lambda config: config["model"].update(heads=3), "heads 3"),

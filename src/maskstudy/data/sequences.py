@@ -54,7 +54,8 @@ def _fresh(
             array[known] = new
     else:
         raise StudyError(
-            f"{task}: length {drawn[0].shape[1]} leaves too few different sequences for separate splits; raise it"
+            f"{task}: length {drawn[0].shape[1]} leaves too few different sequences for separate splits; make "
+            "them longer"
         )
     tokens, targets, target_positions = drawn
     lengths = np.full(count, tokens.shape[1], dtype=np.int32)

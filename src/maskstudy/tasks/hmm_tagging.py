@@ -27,6 +27,7 @@ concentration `transition_concentration`, those of the emission matrix with `emi
 how the default chain was chosen.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -115,6 +116,10 @@ class HmmTagging:
     def batch(self, examples: Examples, index: NDArray[np.int64], generator: np.random.Generator) -> Examples:  # noqa: ARG002
         """The examples at `index`; nothing is hidden."""
         return examples[index]
+
+    def check_cell(self, mask: str, model: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Refuse a mask whose access is no window around a position."""
+        visible_future(mask)
 
     def baseline(self, mask: str, train: Examples, test: Examples) -> NDArray[np.float64]:
         """Back-off over the symbol itself and its visible neighbours, nearest first.

@@ -28,6 +28,7 @@ labels inside the window, and the last position has none.
 The rows of the transition matrix are drawn from a Dirichlet distribution with concentration `concentration`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -35,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maskstudy.baselines import backoff_log_probabilities, next_token_context, visible_future
-from maskstudy.ceilings import MarkovChain, stationary
+from maskstudy.ceilings import MarkovChain, random_chain
 from maskstudy.data.sequences import Sequences, independent_splits
 from maskstudy.parameters import check_positive, check_whole
 from maskstudy.tasks.task import LARGEST, Examples, next_tokens
@@ -91,9 +92,7 @@ class MarkovNext:
 
     def chain(self) -> MarkovChain:
         """The source of the sequences, in its stationary distribution from the first position on."""
-        generator = np.random.default_rng(self.chain_seed)
-        transition = generator.dirichlet([self.concentration] * self.symbols, self.symbols)
-        return MarkovChain(stationary(transition), transition)
+        return random_chain(self.symbols, self.concentration, self.chain_seed)
 
     def splits(self, documents: Any) -> dict[str, Examples]:  # noqa: ARG002
         """Independent sequences for train, validation and test; no sequence of one stands in another."""
@@ -109,6 +108,10 @@ class MarkovNext:
     def batch(self, examples: Examples, index: NDArray[np.int64], generator: np.random.Generator) -> Examples:  # noqa: ARG002
         """The examples at `index`; nothing is hidden."""
         return examples[index]
+
+    def check_cell(self, mask: str, model: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Refuse a mask whose access is no window around a position."""
+        visible_future(mask)
 
     def baseline(self, mask: str, train: Examples, test: Examples) -> NDArray[np.float64]:
         """Back-off over the states before the answer, nearest first, and over the answer itself where it is seen.

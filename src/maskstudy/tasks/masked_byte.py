@@ -22,16 +22,16 @@ position where it is scored would be a leak.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maskstudy.baselines import backoff_log_probabilities, neighbours
+from maskstudy.baselines import backoff_log_probabilities, neighbours, visible_future
 from maskstudy.data.documents import Document
+from maskstudy.data.hiding import hide
 from maskstudy.data.windows import BYTES, by_split, cut
-from maskstudy.errors import StudyError
-from maskstudy.parameters import check_whole
+from maskstudy.parameters import check_share, check_whole
 from maskstudy.tasks.task import LARGEST, NOT_SCORED, Examples
 
 MASK = 256  # stands in the input where a byte is hidden
@@ -67,8 +67,7 @@ class MaskedByte:
     def __post_init__(self) -> None:
         """Refuse parameters that make no task."""
         check_whole("masked_byte: length", self.length, 1, LARGEST)
-        if isinstance(self.hidden, bool) or not isinstance(self.hidden, int | float) or not 0 < self.hidden <= 1:
-            raise StudyError(f"masked_byte: hidden: {self.hidden!r}; allowed: numbers above 0, at most 1")
+        check_share("masked_byte: hidden", self.hidden)
         for split, limit in self._limits().items():
             check_whole(f"masked_byte: {split}_windows", limit, 1, or_null=True)
 
@@ -91,7 +90,7 @@ class MaskedByte:
         splits = by_split(documents, self._limits(), self.windows, "masked_byte")
         for place, split in enumerate(splits):
             if split != "train":
-                splits[split] = self._hide(splits[split], np.random.default_rng([_HIDING_SEED, place]))
+                splits[split] = hide(splits[split], self.hidden, MASK, np.random.default_rng([_HIDING_SEED, place]))
         return splits
 
     def windows(self, documents: Sequence[Document]) -> Examples:
@@ -100,7 +99,11 @@ class MaskedByte:
 
     def batch(self, examples: Examples, index: NDArray[np.int64], generator: np.random.Generator) -> Examples:
         """The windows at `index`, with new positions hidden, drawn from `generator`."""
-        return self._hide(examples[index], generator)
+        return hide(examples[index], self.hidden, MASK, generator)
+
+    def check_cell(self, mask: str, model: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Refuse a mask whose access is no window around a position."""
+        visible_future(mask)
 
     def baseline(self, mask: str, train: Examples, test: Examples) -> NDArray[np.float64]:
         """Byte n-gram back-off over the known bytes next to the hidden one, as far as the mask lets a model see them.
@@ -124,17 +127,3 @@ class MaskedByte:
 
     def _limits(self) -> dict[str, int | None]:
         return {"train": self.train_windows, "validation": self.validation_windows, "test": self.test_windows}
-
-    def _hide(self, windows: Examples, generator: np.random.Generator) -> Examples:
-        """Hide max(1, round(`hidden` · length)) real positions of every window, drawn without replacement."""
-        shape = windows.tokens.shape
-        keys = generator.random(shape)
-        keys[np.arange(shape[1]) >= windows.lengths[:, None]] = 2  # padding sorts last, and so is never picked
-        counts = np.maximum(1, np.rint(self.hidden * windows.lengths)).astype(np.int64)
-        picked = np.zeros(shape, dtype=np.bool_)
-        np.put_along_axis(picked, keys.argsort(axis=1), np.arange(shape[1]) < counts[:, None], axis=1)
-        return replace(
-            windows,
-            tokens=np.where(picked, np.int16(MASK), windows.tokens),
-            targets=np.where(picked, windows.tokens, np.int16(NOT_SCORED)),
-        )

@@ -25,12 +25,12 @@ Nothing is scored at the last position, for the reason that `markov_next` gives.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maskstudy.baselines import backoff_log_probabilities, next_token_context
+from maskstudy.baselines import backoff_log_probabilities, next_token_context, visible_future
 from maskstudy.data.documents import Document
 from maskstudy.data.windows import BYTES, by_split, cut
 from maskstudy.parameters import check_whole
@@ -95,6 +95,10 @@ class NextByte:
     def batch(self, examples: Examples, index: NDArray[np.int64], generator: np.random.Generator) -> Examples:  # noqa: ARG002
         """The windows at `index`; nothing is hidden."""
         return examples[index]
+
+    def check_cell(self, mask: str, model: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Refuse a mask whose access is no window around a position."""
+        visible_future(mask)
 
     def baseline(self, mask: str, train: Examples, test: Examples) -> NDArray[np.float64]:
         """Byte n-gram back-off over up to `REACH` bytes before the answer, and the answer itself where it is seen.

@@ -4,6 +4,7 @@ One shape serves every task. Position `i` of an example is scored where `targets
 answer is read at position `i`; `target_positions[i]` says where that answer stands in the input, if anywhere.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -102,6 +103,18 @@ class Task(Protocol):
 
     def batch(self, examples: Examples, index: NDArray[np.int64], generator: np.random.Generator) -> Examples:
         """The training batch of the examples at `index`; hides tokens here where the task hides any."""
+        ...
+
+    def check_cell(self, mask: str, model: Mapping[str, Any]) -> None:
+        """Refuse, before anything is made, a mask or model that the baseline or ceiling cannot be computed for.
+
+        Args:
+            mask: under `masks` or `controls` of the task in config.yaml.
+            model: the `model` settings of the task.
+
+        Raises:
+            StudyError: it is refused.
+        """
         ...
 
     def baseline(self, mask: str, train: Examples, test: Examples) -> NDArray[np.float64]:
