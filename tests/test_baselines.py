@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskstudy import baselines
-from maskstudy.baselines import backoff_log_probabilities, neighbours, visible_future
+from maskstudy.baselines import backoff_log_probabilities, bag_log_probabilities, neighbours, visible_future
 from maskstudy.errors import StudyError
 from maskstudy.tasks.task import NOT_SCORED, NOWHERE, Examples
 
@@ -188,3 +188,21 @@ def test_neighbours_are_nearest_first_and_within_the_access():
 def test_the_examples_in_the_docs():
     assert doctest.testmod(baselines).failed == 0
     assert doctest.testmod(baselines).attempted
+
+
+# --- bags -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_bag_is_a_single_context_of_the_same_back_off():
+    """The back-off without any context, taught by the bag alone."""
+    generator = np.random.default_rng(0)
+    counts = generator.integers(0, 3, (20, ANSWERS)) + np.eye(ANSWERS, dtype=int)[0]
+    asked = examples([[0]], [[0]], [1])
+    for row, found in zip(counts, bag_log_probabilities(counts), strict=True):
+        answers = np.repeat(np.arange(ANSWERS), row)[None]
+        taught = examples(np.zeros_like(answers), answers, [answers.shape[1]])
+        np.testing.assert_allclose(found, backoff_log_probabilities(taught, asked, (), ANSWERS)[0], atol=1e-12)
+
+
+def test_who_sees_nothing_finds_all_answers_equally_likely():
+    np.testing.assert_allclose(np.exp(bag_log_probabilities(np.zeros((2, 5), dtype=int))), 0.2)

@@ -1,7 +1,8 @@
 """The simple method that a practitioner would try first, with the access of the mask: n-gram back-off.
 
 `neighbours` says which positions around a scored one a mask leaves visible, nearest first; `backoff_log_probabilities`
-predicts the answer from the symbols that stand there.
+predicts the answer from the symbols that stand there. Where the answer is one of the tokens that are seen,
+`bag_log_probabilities` guesses by how often each of them is.
 """
 
 import re
@@ -145,6 +146,32 @@ def backoff_log_probabilities(
                 (depth + 1, counted[kept], numbered[kept], queries[chosen], renumbered, distributions[needed // base])
             )
     return np.log(probabilities, out=probabilities)
+
+
+def bag_log_probabilities(counts: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Answers predicted by how often each is seen, wherever it stands: one context, smoothed as Witten & Bell do.
+
+    With c the counts of a row, n their sum, T how many different answers are seen, and as many `answers` as columns,
+
+        P(w) = (c(w) + T / answers) / (n + T)
+
+    which is uniform where nothing is seen.
+
+        >>> np.exp(bag_log_probabilities(np.array([[3, 1, 0, 0], [0, 0, 0, 0]]))).round(3)
+        array([[0.583, 0.25 , 0.083, 0.083],
+               [0.25 , 0.25 , 0.25 , 0.25 ]])
+
+    Args:
+        counts: `[scored positions, answers]`, of the tokens that the mask lets each position see.
+
+    Returns:
+        `[scored positions, answers]` natural log-probabilities, all finite.
+    """
+    answers = counts.shape[1]
+    kinds = (counts > 0).sum(axis=1, keepdims=True)
+    total = counts.sum(axis=1, keepdims=True) + kinds
+    shares = np.divide(counts + kinds / answers, total, out=np.full(counts.shape, 1 / answers), where=total > 0)
+    return np.log(shares)
 
 
 def _in_one_row(
