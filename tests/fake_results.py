@@ -107,6 +107,9 @@ def write(
         ],
         "statistics": {"alpha": 0.05, "confidence": 0.95, "resamples": 500},
     }
+    if {"next_byte", "final_byte"} <= set(tasks):
+        settings["supervision"] = ["next_byte", "final_byte"]
+        _write_supervision(study, settings)
     gather.main(arguments(settings, folder))
     compare.main(arguments(settings, folder))
     return settings
@@ -185,6 +188,20 @@ def _write_cell(
         _write_run(study, task, mask, role, seed, value)
         if fake.controls:
             _write_text(study, cell | {"role": role, "seed": seed}, "baseline" if best is None else "ceiling")
+
+
+def _write_supervision(study: _Study, settings: dict[str, Any]) -> None:
+    """Write how models of every byte, and of the final one, answer the same final bytes."""
+    for cell in settings["cells"]:
+        if cell["task"] in settings["supervision"] and cell["role"] == "study":
+            run = {"task": cell["task"], "mask": cell["mask"], "scored": EXAMPLES, **_cost(cell["mask"])}
+            run |= {"targets_seen": STEPS * 64} if cell["task"] == "final_byte" else {}
+            for seed in settings["seeds"]:
+                accuracy = 0.4 + study.generator.normal(0, 0.003)
+                for metric, value in (("accuracy", accuracy), ("nats", _nats(accuracy))):
+                    baseline = 0.3 if metric == "accuracy" else _nats(0.3)
+                    study.add("supervision", **run, seed=seed, metric=metric, value=value, baseline=baseline)
+    study.write("supervision", schemas.SUPERVISION, study.folder / "supervision.parquet")
 
 
 def _nats(accuracy: float) -> float:

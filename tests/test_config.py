@@ -9,7 +9,17 @@ import pytest
 import yaml
 
 from maskstudy import tasks
-from maskstudy.config import Cell, cell, cells, check, model_settings, seeds, task_settings, training_settings
+from maskstudy.config import (
+    Cell,
+    cell,
+    cells,
+    check,
+    model_settings,
+    seeds,
+    supervision,
+    task_settings,
+    training_settings,
+)
 from maskstudy.data.datasets import KINDS, OPTIONS
 from maskstudy.data.own import TAG_COLUMNS
 from maskstudy.errors import StudyError
@@ -78,7 +88,7 @@ def test_what_the_pages_show_may_be_put_on_top_of_the_config(example):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"tasks.hmm_tagging.controls": ["prefix"]},
+        {"tasks.hmm_tagging.controls": ["lookahead-3"]},
         {"tasks.again": {"kind": "hmm_tagging", "masks": ["full"], "parameters": {"chain_seed": 1}}},
         {
             "datasets.my_book": {"kind": "text", "files": "texts/*.txt"},
@@ -98,6 +108,7 @@ def test_what_the_pages_show_may_be_put_on_top_of_the_config(example):
         {"comparisons": [], "seeds": 2},
         {"statistics.alpha": 0.05, "seeds": MOST_SEEDS},
         {"model.positions": "none", "model.dropout": 0.5},
+        {"tasks.previous_token_unordered": {"masks": ["causal", "full"], "model": {"positions": "none"}}},
         {"training.decay": 0, "training.warmup": 0, "training.points": 7},
     ],
 )
@@ -184,6 +195,26 @@ REFUSED = {
         {"model.positions": "absolute"},
         ["config: model.positions: 'absolute'", "allowed: learned, rotary, none"],
     ),
+    "a mask without a baseline and a ceiling": (
+        {"tasks.hmm_tagging.masks": ["full", "prefix"]},
+        ["config: tasks.hmm_tagging: mask 'prefix'", "baseline and ceiling", "allowed: causal, lookahead-K"],
+    ),
+    "a control without a baseline": (
+        {"tasks.next_byte.controls": ["prefix"]},
+        ["config: tasks.next_byte: mask 'prefix'", "baseline and ceiling", "allowed: causal, lookahead-K"],
+    ),
+    "positions where a task withholds them": (
+        {"tasks.previous_token_unordered": {"masks": ["causal"]}},
+        ["config: tasks.previous_token_unordered: model: positions 'rotary'", "allowed: none"],
+    ),
+    "one layer where order needs two": (
+        {"tasks.previous_token_unordered": {"masks": ["causal"], "model": {"positions": "none", "layers": 1}}},
+        ["config: tasks.previous_token_unordered: model: layers 1", "allowed: 2 or more"],
+    ),
+    "a mask whose ceiling is not known": (
+        {"tasks.previous_token_unordered": {"masks": ["full", "lookahead-1"], "model": {"positions": "none"}}},
+        ["config: tasks.previous_token_unordered: mask 'lookahead-1'", "allowed: causal, full"],
+    ),
     "no dataset": ({"tasks.masked_byte.dataset": REMOVED}, ["config: tasks.masked_byte", "no dataset", "kind text"]),
     "a dataset that is not needed": (
         {"tasks.hmm_tagging.dataset": "wikitext2"},
@@ -230,8 +261,11 @@ REFUSED = {
         ["config: comparisons[0].masks: 'prefix'", "allowed: causal, lookahead-1, lookahead-2, lookahead-4, full"],
     ),
     "a comparison of a control": (
-        {"tasks.hmm_tagging.controls": ["prefix"], "comparisons": [COMPARISON | {"masks": ["full", "prefix"]}]},
-        ["config: comparisons[0].masks: 'prefix'", "is not a mask of hmm_tagging"],
+        {
+            "tasks.hmm_tagging.controls": ["lookahead-3"],
+            "comparisons": [COMPARISON | {"masks": ["full", "lookahead-3"]}],
+        },
+        ["config: comparisons[0].masks: 'lookahead-3'", "is not a mask of hmm_tagging"],
     ),
     "a comparison of a mask with itself": (
         {"comparisons": [COMPARISON | {"masks": ["full", "full"]}]},
@@ -344,6 +378,15 @@ def test_the_settings_of_a_task_hold_all_that_its_data_depends_on():
     assert task_settings(given, "hmm_tagging") == {"kind": "hmm_tagging", "parameters": parameters, "dataset": None}
     assert task_settings(given, "masked_byte")["dataset"] == "wikitext2"
     assert task_settings(given, "mine") == {"kind": "masked_byte", "parameters": {}, "dataset": own}
+
+
+def test_tasks_that_ask_for_the_same_final_bytes_are_found():
+    parameters = default()["tasks"]["next_byte"]["parameters"]
+    final = {"dataset": "wikitext2", "masks": ["causal", "full"], "parameters": parameters | {"length": 128}}
+    assert supervision(default()) == []
+    assert supervision(changed({"tasks.final_byte": final})) == ["next_byte", "final_byte"]
+    shorter = final | {"parameters": parameters | {"length": 127}}
+    assert supervision(changed({"tasks.final_byte": shorter})) == []
 
 
 def test_a_dataset_of_another_kind_is_refused():

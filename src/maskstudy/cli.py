@@ -15,6 +15,7 @@ VERBS = {
     "train": "train one model: one (task, mask, seed)",
     "evaluate": "score one trained model on the test examples",
     "generate": "let one trained model write text by itself, and judge it",
+    "supervision": "score models that trained on every byte, and on the last alone, on the same final bytes",
     "gather": "collect all runs into metrics.parquet, timing.parquet and audit.parquet",
     "compare": "compare masks over paired seeds, and models with their ceilings",
     "figure": "draw one figure as SVG and PNG, with its data as CSV",
@@ -27,7 +28,7 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or arguments[0] in ("-h", "--help"):
         print("usage: maskstudy VERB [OPTION ...]\n\nverbs (each has --help; `snakemake` calls them in order):")
-        print("\n".join(f"  {verb:<10} {summary}" for verb, summary in VERBS.items()))
+        print("\n".join(f"  {verb:<11} {summary}" for verb, summary in VERBS.items()))
         return
     verb = arguments[0]
     if verb not in VERBS:

@@ -18,6 +18,7 @@ from maskstudy.data.datasets import BUILT_IN, OPTIONS, kind_of
 from maskstudy.errors import StudyError
 from maskstudy.shape import build_shape
 from maskstudy.statistics import reachable
+from maskstudy.supervision import alike
 from maskstudy.training_settings import TrainingSettings
 
 Config = dict[str, Any]
@@ -145,6 +146,15 @@ def is_generative(config: Config, name: str) -> bool:
         StudyError: as `task_settings`.
     """
     return tasks.build(task_settings(config, name)).generative
+
+
+def supervision(config: Config) -> list[str]:
+    """The tasks whose models answer the same final bytes, so that the mask can be told from the supervision; or none.
+
+    Raises:
+        StudyError: as `task_settings`.
+    """
+    return alike({name: task_settings(config, name) for name in config["tasks"]})
 
 
 def model_settings(config: Config, name: str) -> dict[str, Any]:

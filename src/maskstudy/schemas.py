@@ -59,6 +59,22 @@ METRICS = pa.schema(
     ]
 )
 
+SUPERVISION = pa.schema(  # scored at the final position of each test window alone
+    [
+        *_CELL,
+        _required("seed", pa.int32()),
+        _required("metric", pa.string()),
+        _required("value", pa.float64()),
+        _required("baseline", pa.float64()),
+        _required("scored", pa.int64()),
+        _required("parameters", pa.int64()),
+        _required("steps", pa.int64()),
+        _required("tokens_seen", pa.int64()),
+        _required("targets_seen", pa.int64()),
+        _required("train_flops", pa.float64()),
+    ]
+)
+
 TIMING = pa.schema(
     [
         *_CELL,

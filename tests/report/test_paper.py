@@ -9,12 +9,12 @@ from maskstudy import figures
 from maskstudy.errors import StudyError
 from maskstudy.figures import style
 from maskstudy.report import paper, statements
-from maskstudy.report.tables import TABLES
+from maskstudy.report.tables import applying
 
 
 @pytest.fixture(scope="module")
 def tables(results):
-    return {name: make(results) for name, make in TABLES.items()}
+    return applying(results)
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_the_paper_says_all_that_has_to_be_said(document):
 def test_every_cell_has_a_row_and_declared_comparisons_stand_apart(document, results):
     assert len(document["results"]) == len(results.settings.cells)
     assert [row["task"] for row in document["comparisons"]["declared"]] == ["hmm_tagging"] * 2 + ["masked_byte"]
-    assert len(document["comparisons"]["exploratory"]) == 2 * (10 + 1 + 1) - 3
+    assert len(document["comparisons"]["exploratory"]) == 2 * (10 + 1 + 1 + 1) - 3
     for row in document["results"]:
         assert len(row["values"]) == 8
     controls = [row for row in document["results"] if row["mask"].endswith("(control)")]
@@ -81,6 +81,27 @@ def test_cells_that_were_given_the_same_share_a_row_of_cost(document):
     hmm = [row for row in document["cost"] if row["task"] == "hmm_tagging"]
     assert [row["masks"] for row in hmm] == ["causal, lookahead-1, lookahead-2, lookahead-4, full"]
     assert hmm[0]["seconds"].startswith("11.")
+
+
+def test_scores_on_the_final_bytes_stand_beside_what_was_given(document, drawings, tmp_path):
+    supervision = document["supervision"]
+    assert [(row["task"], row["mask"]) for row in supervision["rows"]] == [
+        ("next_byte", "causal"),  # its control sees the final byte, and is left out
+        ("final_byte", "causal"),
+        ("final_byte", "full"),
+    ]
+    every, final, _ = supervision["rows"]
+    assert every["tokens"] == final["tokens"]
+    assert (every["targets"], final["targets"]) == (statements.count(400 * 64 * 30), statements.count(400 * 64))
+    assert all(len(row["values"]) == 4 for row in supervision["rows"])
+    assert supervision["baseline"] == {"accuracy": "0.300", "nats": "1.820"}
+    for path in drawings.glob("*.svg"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    with_it, without = (
+        json.dumps(headings({**document, "supervision": value}, tmp_path)) for value in (supervision, None)
+    )
+    assert "apart from the amount of supervision" in with_it
+    assert "apart from the amount of supervision" not in without
 
 
 def test_masks_are_told_in_words():
@@ -132,4 +153,5 @@ def test_a_study_without_comparisons_or_ceilings_has_a_paper(results, tables, dr
     }
     document = paper.collect(replace(results.settings, cells=(cell,)), few, [])
     assert document["answer"] == []
+    assert document["supervision"] is None
     assert paper.compile_pdf(document, drawings).startswith(b"%PDF")

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
 from maskstudy.comparisons import NOT_LEARNED, WITHIN
+from maskstudy.figures.results import Results
 from maskstudy.report import tables
 from maskstudy.statistics import HIGHER_IS_BETTER
 
@@ -93,6 +96,24 @@ def test_cost_is_what_every_run_was_given_and_the_mean_of_what_it_took(results):
 def test_counts_are_whole_numbers(results):
     table = tables.cost(results)
     assert [str(table[name].dtype) for name in ("parameters", "steps", "tokens_seen", "targets_seen")] == ["int64"] * 4
+
+
+def test_scores_on_the_same_final_bytes_are_summed_up_by_cell(results):
+    table = tables.supervision(results).set_index(["task", "mask", "metric"])
+    assert len(table) == 2 * 3
+    for key, runs in results.supervision.groupby(["task", "mask", "metric"]):
+        row = table.loc[key]
+        assert row["mean"] == pytest.approx(np.mean(runs["value"]))
+        assert runs["value"].min() <= row["low"] < row["mean"] < row["high"] <= runs["value"].max()
+        assert row["seeds"] == len(runs) == 8
+        for name in ("scored", "baseline", "parameters", "steps", "tokens_seen", "targets_seen", "train_flops"):
+            assert row[name] == runs[name].iloc[0]
+
+
+def test_the_table_of_supervision_is_there_only_where_tasks_ask_for_the_same(results):
+    assert list(tables.applying(results)) == list(tables.TABLES)
+    without = Results(results.folder, replace(results.settings, supervision=()))
+    assert list(tables.applying(without)) == ["metrics", "comparisons", "cost", "audit"]
 
 
 def test_the_audit_is_passed_on_whole(results):

@@ -55,6 +55,9 @@ GENERATED = [
     if study.is_generative(config, cell.task)
     for seed in SEEDS
 ]
+SUPERVISED = study.supervision(config)  # tasks that ask for the same final bytes, or none
+SUPERVISED_CELLS = [cell for cell in CELLS if cell.task in SUPERVISED and cell.role == "study"]
+SUPERVISION = [f"{RESULTS}/supervision.parquet"] if SUPERVISED else []
 FIGURES = expand(f"{RESULTS}/figures/{{figure}}.svg", figure=config["figures"])
 
 
@@ -87,6 +90,17 @@ def settings_of_cell(task, mask, *parts):
     return json.dumps(settings | {part: available[part] for part in parts})
 
 
+def supervision_settings():
+    """The cells whose models answer the same final bytes, their tasks, models and seeds, as JSON."""
+    settings = {
+        "tasks": {task: study.task_settings(config, task) for task in SUPERVISED},
+        "models": {task: study.model_settings(config, task) for task in SUPERVISED},
+        "cells": [cell.settings() for cell in SUPERVISED_CELLS],
+        "seeds": SEEDS,
+    }
+    return json.dumps(settings)
+
+
 def study_settings(*keys, **more):
     """All cells and seeds, the named keys of the config, and whatever else is given, as JSON."""
     settings = {"cells": [cell.settings() for cell in CELLS], "seeds": SEEDS}
@@ -98,11 +112,11 @@ def workflow_file(name):
     return os.path.relpath(Path(workflow.basedir, name))
 
 
-def every_cell(pattern):
+def every_cell(pattern, cells=CELLS):
     """One file a cell."""
-    return [pattern.format(task=cell.task, mask=cell.mask) for cell in CELLS]
+    return [pattern.format(task=cell.task, mask=cell.mask) for cell in cells]
 
 
-def every_run(pattern):
+def every_run(pattern, cells=CELLS):
     """One file a run."""
-    return [pattern.format(task=cell.task, mask=cell.mask, seed=seed) for cell in CELLS for seed in SEEDS]
+    return [pattern.format(task=cell.task, mask=cell.mask, seed=seed) for cell in cells for seed in SEEDS]

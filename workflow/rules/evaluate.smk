@@ -54,6 +54,33 @@ rule generate:
         " --data {params.data} --run {params.run} > {log} 2>&1"
 
 
+if SUPERVISED:
+
+    rule supervision:
+        input:
+            test=expand(f"{DATA}/test.parquet", task=SUPERVISED),
+            models=every_run(f"{RUN}/model.safetensors", SUPERVISED_CELLS),
+            metrics=every_run(f"{RUN}/metrics.json", SUPERVISED_CELLS),
+            references=every_cell(f"{RESULTS}/references/{{task}}/{{mask}}.json", SUPERVISED_CELLS),
+        output:
+            scores=f"{RESULTS}/supervision.parquet",
+        log:
+            f"{RESULTS}/logs/supervision.log",
+        conda:
+            "../../environment.yml"
+        threads: 1
+        resources:
+            mem_mb=2048,
+        params:
+            source=source_digest("supervision", "tasks.next_byte", "tasks.final_byte"),
+            settings=supervision_settings(),
+            results=subpath(output.scores, parent=True),
+        message:
+            "supervision: the same final bytes, answered by models that trained on all bytes and on the last alone"
+        shell:
+            "maskstudy supervision --settings {params.settings:q} --results {params.results} > {log} 2>&1"
+
+
 rule reference:
     input:
         train=f"{DATA}/train.parquet",

@@ -12,6 +12,7 @@ rule paper:
             "effects.parquet",
             "ceiling_gaps.parquet",
         ),
+        supervision=SUPERVISION,
         figures=FIGURES,
     output:
         paper=f"{RESULTS}/paper.pdf",
@@ -22,7 +23,7 @@ rule paper:
         "../../environment.yml"
     params:
         source=source_digest("paper", *(f"figures.{name}" for name in config["figures"]), files=("report/paper.typ",)),
-        settings=study_settings("confirmatory", "statistics", "figures", questions=QUESTIONS),
+        settings=study_settings("confirmatory", "statistics", "figures", questions=QUESTIONS, supervision=SUPERVISED),
         results=subpath(output.paper, parent=True),
     message:
         "paper: tables and paper.pdf"

@@ -11,7 +11,7 @@ from maskstudy.errors import StudyError
 from maskstudy.figures.results import Results, Settings
 from maskstudy.files import replacing
 from maskstudy.report.paper import collect, compile_pdf
-from maskstudy.report.tables import TABLES
+from maskstudy.report.tables import applying
 
 
 def main(arguments: list[str]) -> None:
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> None:
 
     settings = Settings.of(given.settings)
     results = Results(given.results, settings)
-    tables = {name: make(results) for name, make in TABLES.items()}
+    tables = applying(results)
     drawings = given.results / "figures"
     shown = figures.names() if settings.figures is None else settings.figures
     drawn = [name for name in shown if _shows_something(drawings / f"{name}.csv")]

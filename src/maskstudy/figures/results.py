@@ -41,6 +41,7 @@ class Settings:
         resamples: bootstrap resamples of an interval.
         questions: task -> one sentence saying what is asked; tasks may be absent.
         figures: the figures that the paper shows; None for all there are.
+        supervision: the tasks whose models answer the same final bytes; there may be none.
     """
 
     cells: tuple[Cell, ...]
@@ -51,13 +52,14 @@ class Settings:
     resamples: int = 10_000
     questions: dict[str, str] = field(default_factory=dict)
     figures: tuple[str, ...] | None = None
+    supervision: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, value: Mapping[str, Any]) -> "Settings":
         """Read `{"cells": [{"task", "mask", "role"}], "seeds": [...], "confirmatory": bool}`; other entries may stand.
 
         Optional: `"statistics": {"alpha", "confidence", "resamples"}` and `"figures": [name]` as in the config,
-        `"questions": {task: sentence}`.
+        `"questions": {task: sentence}`, `"supervision": [task]`.
 
         Raises:
             StudyError: there is no cell or no seed.
@@ -71,6 +73,7 @@ class Settings:
             confirmatory=value["confirmatory"],
             questions=dict(value.get("questions", {})),
             figures=tuple(value["figures"]) if "figures" in value else None,
+            supervision=tuple(value.get("supervision", ())),
             **{name: given[name] for name in ("alpha", "confidence", "resamples") if name in given},
         )
 
@@ -126,6 +129,11 @@ class Results:
     def ceiling_gaps(self) -> DataFrame:
         """One row a (cell with a ceiling, metric)."""
         return self._of_cells(_frame(self.folder / "ceiling_gaps.parquet", schemas.CEILING_GAPS))
+
+    @cached_property
+    def supervision(self) -> DataFrame:
+        """One row a (run, metric) of the tasks of `settings.supervision`, scored on the same final positions."""
+        return self._of_cells(_frame(self.folder / "supervision.parquet", schemas.SUPERVISION))
 
     @cached_property
     def comparisons(self) -> DataFrame:

@@ -41,7 +41,7 @@ def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence
 
     Args:
         settings: the part of the config that says what the study holds.
-        tables: those of `tables.TABLES`.
+        tables: those of `tables.applying`.
         drawn: the figures that the paper shows.
     """
     metrics, comparisons = (_records(tables[name]) for name in ("metrics", "comparisons"))
@@ -70,6 +70,7 @@ def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence
             "declared": [_comparison(row) for row in declared],
             "exploratory": [_comparison(row) for row in comparisons if not row["declared"]],
         },
+        "supervision": _supervision(_records(tables["supervision"])) if "supervision" in tables else None,
         "cost": _cost(tables["cost"]),
         "figures": [
             {"name": name, "title": module.SUMMARY, "caption": module.CAPTION}
@@ -189,6 +190,34 @@ def _cost(cost: DataFrame) -> list[dict[str, str]]:
             }
         )
     return rows
+
+
+def _supervision(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """One row a cell: its scores on the final positions beside what it trained on; and the baseline there."""
+    cells: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        cells.setdefault((row["task"], row["mask"]), {})[row["metric"]] = row
+    colours = style.colours(mask for _, mask in cells)
+    shown = []
+    for (task, mask), by_metric in cells.items():
+        of_metrics = [by_metric[metric] for metric in HIGHER_IS_BETTER]
+        given = of_metrics[0]
+        shown.append(
+            {
+                "task": task,
+                "mask": mask,
+                "colour": colours[mask],
+                "values": [
+                    text for row in of_metrics for text in (number(row["mean"]), interval(row["low"], row["high"]))
+                ],
+                "steps": count(given["steps"]),
+                "tokens": count(given["tokens_seen"]),
+                "targets": count(given["targets_seen"]),
+                "flops": power_of_ten(given["train_flops"]),
+            }
+        )
+    baseline = {row["metric"]: number(row["baseline"]) for row in rows}
+    return {"rows": shown, "scored": count(rows[0]["scored"]), "baseline": baseline}
 
 
 def _limits(metrics: Sequence[Mapping[str, Any]], comparisons: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -11,6 +11,7 @@ from maskstudy.report import statements
 from maskstudy.statistics import HIGHER_IS_BETTER
 
 _CELL = ["task", "mask", "role"]
+_GIVEN = ["parameters", "steps", "tokens_seen", "targets_seen", "train_flops"]
 _PAIR = ["task", "metric", "mask_a", "mask_b"]
 
 
@@ -61,14 +62,40 @@ def comparisons(results: Results) -> DataFrame:
 
 def cost(results: Results) -> DataFrame:
     """One row a cell: what its runs were given and what they took; `train_seconds` is the mean over seeds."""
-    given = ["parameters", "steps", "tokens_seen", "targets_seen", "train_flops"]
-    table = results.metrics.groupby(_CELL, sort=False)[given].mean()
-    table[given[:-1]] = table[given[:-1]].round().astype(np.int64)
+    table = results.metrics.groupby(_CELL, sort=False)[_GIVEN].mean()
+    table[_GIVEN[:-1]] = table[_GIVEN[:-1]].round().astype(np.int64)
     seconds = results.timing.groupby(["task", "mask"])[["train_seconds", "cpu_seconds"]].mean()
     memory = results.timing.groupby(["task", "mask"])["peak_memory_bytes"].max()
     return table.reset_index().merge(
         pd.concat([seconds, memory], axis=1).reset_index(), on=["task", "mask"], how="left", validate="one_to_one"
     )
+
+
+def supervision(results: Results) -> DataFrame:
+    """One row a (cell, metric) of the tasks that ask for the same final bytes: its score there, and what it was given.
+
+    `mean`, `low` and `high` are over seeds; `baseline` is that of the same positions.
+    """
+    rows = []
+    for (task, mask, metric), runs in results.supervision.groupby(["task", "mask", "metric"], sort=False):
+        mean, low, high = results.mean_interval(runs["value"])
+        given = {name: round(runs[name].mean()) for name in _GIVEN if name != "train_flops"}
+        rows.append(
+            {
+                "task": task,
+                "mask": mask,
+                "metric": metric,
+                "seeds": len(runs),
+                "scored": int(runs["scored"].iloc[0]),
+                "mean": mean,
+                "low": low,
+                "high": high,
+                "baseline": float(runs["baseline"].iloc[0]),
+                **given,
+                "train_flops": runs["train_flops"].mean(),
+            }
+        )
+    return DataFrame(rows)
 
 
 def audit(results: Results) -> DataFrame:
@@ -81,7 +108,15 @@ TABLES: dict[str, Callable[[Results], DataFrame]] = {
     "comparisons": comparisons,
     "cost": cost,
     "audit": audit,
+    "supervision": supervision,
 }
+
+
+def applying(results: Results) -> dict[str, DataFrame]:
+    """All tables by name; `supervision` only where tasks of the study ask for the same final bytes."""
+    return {
+        name: make(results) for name, make in TABLES.items() if name != "supervision" or results.settings.supervision
+    }
 
 
 def _against(metric: str, mean: float, low: float, high: float, baseline: float) -> str | None:
