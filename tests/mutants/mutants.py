@@ -700,17 +700,23 @@ MUTANTS = [
     # --- tasks, baselines, ceilings ---
     Mutant(
         "padding may be hidden",
-        "tasks/masked_byte.py",
-        "keys[np.arange(shape[1]) >= windows.lengths[:, None]] = 2",
-        "keys[np.arange(shape[1]) > windows.lengths[:, None]] = 2",
-        ("tasks/test_masked_byte.py::test_the_promised_number_of_real_positions_is_hidden",),
+        "data/hiding.py",
+        "keys[np.arange(shape[1]) >= examples.lengths[:, None]] = 2",
+        "keys[np.arange(shape[1]) > examples.lengths[:, None]] = 2",
+        (
+            "data/test_hiding.py::test_a_share_of_the_real_tokens_is_hidden_and_becomes_the_answer",
+            "tasks/test_masked_byte.py::test_the_promised_number_of_real_positions_is_hidden",
+        ),
     ),
     Mutant(
         "the hidden byte stays in the input",
-        "tasks/masked_byte.py",
-        "tokens=np.where(picked, np.int16(MASK), windows.tokens)",
-        "tokens=windows.tokens",
-        ("tasks/test_masked_byte.py::test_the_promised_number_of_real_positions_is_hidden",),
+        "data/hiding.py",
+        "tokens=np.where(picked, np.int16(mask_token), examples.tokens)",
+        "tokens=examples.tokens",
+        (
+            "data/test_hiding.py::test_a_share_of_the_real_tokens_is_hidden_and_becomes_the_answer",
+            "tasks/test_masked_byte.py::test_the_promised_number_of_real_positions_is_hidden",
+        ),
     ),
     Mutant(
         "labels never shifted: the answer is the token itself",
@@ -761,10 +767,13 @@ MUTANTS = [
     ),
     Mutant(
         "visible bytes are scored too",
-        "tasks/masked_byte.py",
-        "targets=np.where(picked, windows.tokens, np.int16(NOT_SCORED)),",
-        "targets=np.where(windows.tokens < BYTES, windows.tokens, np.int16(NOT_SCORED)),",
-        ("tasks/test_masked_byte.py::test_the_promised_number_of_real_positions_is_hidden",),
+        "data/hiding.py",
+        "targets=np.where(picked, examples.tokens, np.int16(NOT_SCORED)),",
+        "targets=np.where(examples.tokens < mask_token, examples.tokens, np.int16(NOT_SCORED)),",
+        (
+            "data/test_hiding.py::test_a_share_of_the_real_tokens_is_hidden_and_becomes_the_answer",
+            "tasks/test_masked_byte.py::test_the_promised_number_of_real_positions_is_hidden",
+        ),
     ),
     Mutant(
         "the floor of a control is that of a model that cannot see",
@@ -800,6 +809,55 @@ MUTANTS = [
         "predicted = filtered[:, step] @ model.transition\n",
         "predicted = filtered[:, step] @ model.transition.T\n",
         ("test_ceilings.py::test_posteriors_are_sums_over_all_state_paths_for_every_lag",),
+    ),
+    Mutant(
+        "the byte to predict stays in the window",
+        "tasks/final_byte.py",
+        "        tokens[rows, last] = PAD\n",
+        "",
+        ("tasks/test_final_byte.py::test_alignment_by_hand",),
+    ),
+    Mutant(
+        "a hidden state counts as a shown one of its own kind",
+        "tasks/markov_masked.py",
+        "np.ones((self.symbols, 1))",
+        "np.eye(self.symbols)[:, :1]",
+        (
+            "tasks/test_markov_masked.py::test_the_ceiling_is_the_posterior_given_the_shown_states_that_are_seen",
+            "tasks/test_markov_masked.py::"
+            "test_between_its_nearest_shown_states_the_ceiling_is_a_product_of_matrix_powers",
+        ),
+    ),
+    Mutant(
+        "the query sees one token more than its mask says",
+        "recall.py",
+        "self.query_position + future)",
+        "self.query_position + future + 1)",
+        ("test_recall.py::test_the_ceiling_is_the_posterior_given_all_that_the_query_sees",),
+    ),
+    Mutant(
+        "the bag holds the position's own token",
+        "tasks/previous_token_unordered.py",
+        "return (seen - own)[test.scored]",
+        "return seen[test.scored]",
+        (
+            "tasks/test_previous_token_unordered.py::"
+            "test_the_ceiling_of_full_is_the_posterior_given_the_token_and_the_bag",
+        ),
+    ),
+    Mutant(
+        "models of every byte are scored on every byte where the final ones are compared",
+        "supervision.py",
+        "final = examples.scored & (places == last)",
+        "final = examples.scored",
+        ("test_supervision.py::test_the_last_scored_position_of_each_example_stays_and_no_other",),
+    ),
+    Mutant(
+        "a control's mask is not checked",
+        "config.py",
+        'for mask in (*entry["masks"], *entry.get("controls", [])):\n                task',
+        'for mask in entry["masks"]:\n                task',
+        ("test_config.py::test_one_line_names_the_key_its_value_and_what_is_allowed",),
     ),
     # --- data ---
     Mutant(
