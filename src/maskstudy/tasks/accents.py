@@ -27,12 +27,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maskstudy.baselines import backoff_log_probabilities, neighbours
+from maskstudy.baselines import backoff_log_probabilities, neighbours, visible_future
 from maskstudy.data.documents import Document
 from maskstudy.data.padding import lengths, padded
 from maskstudy.data.windows import by_split
@@ -175,6 +175,10 @@ class Accents:
     def batch(self, examples: Examples, index: NDArray[np.int64], generator: np.random.Generator) -> Examples:
         """The examples at `index`, with `word_dropout`."""
         return word_dropout(examples[index], self.word_dropout, self.words, generator)
+
+    def check_cell(self, mask: str, model: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Refuse a mask whose access is no window around a position."""
+        visible_future(mask)
 
     def baseline(self, mask: str, train: Examples, test: Examples) -> NDArray[np.float64]:
         """Back-off over the word itself and up to `REACH` visible words on each side, nearest first, right before left.

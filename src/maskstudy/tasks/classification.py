@@ -22,7 +22,7 @@ Classifiers"): what kind of answer does a question ask for?
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +90,9 @@ class Classification:
     def batch(self, examples: Examples, index: NDArray[np.int64], generator: np.random.Generator) -> Examples:
         """The examples at `index`, with `word_dropout`."""
         return word_dropout(examples[index], self.word_dropout, self.words, generator)
+
+    def check_cell(self, mask: str, model: Mapping[str, Any]) -> None:
+        """Any mask will do: the read-out sees the whole text under each."""
 
     def baseline(self, mask: str, train: Examples, test: Examples) -> NDArray[np.float64]:  # noqa: ARG002
         """Logistic regression on the words that stand in the text; the read-out sees all of them under every mask.

@@ -19,12 +19,12 @@ one unknown word.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from maskstudy.baselines import backoff_log_probabilities, neighbours
+from maskstudy.baselines import backoff_log_probabilities, neighbours, visible_future
 from maskstudy.data.documents import Tagged
 from maskstudy.data.padding import lengths, padded
 from maskstudy.data.words import EDGE, Vocabulary, by_frequency
@@ -87,6 +87,10 @@ class Tagging:
     def batch(self, examples: Examples, index: NDArray[np.int64], generator: np.random.Generator) -> Examples:  # noqa: ARG002
         """The examples at `index`; nothing is hidden."""
         return examples[index]
+
+    def check_cell(self, mask: str, model: Mapping[str, Any]) -> None:  # noqa: ARG002
+        """Refuse a mask whose access is no window around a position."""
+        visible_future(mask)
 
     def baseline(self, mask: str, train: Examples, test: Examples) -> NDArray[np.float64]:
         """Back-off over the word itself and up to `REACH` visible words on each side, nearest first.
