@@ -15,12 +15,14 @@ from benchmarks.processes import alone
 from benchmarks.tables import Table, compared, from_json, to_json
 
 BENCHMARKS = ("step", "masks", "decoding", "startup", "planning", "pipeline", "figures", "parts")
+SLOW = ("time_to_loss",)  # a quarter of an hour: not unless asked for
+_LIST = f"{', '.join(BENCHMARKS)}; and, slow, {', '.join(SLOW)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print a table for each benchmark; write JSON and compare it where asked to."""
     parser = argparse.ArgumentParser(prog="python benchmarks/run.py", description=__doc__)
-    parser.add_argument("--only", type=_names, default=BENCHMARKS, metavar="NAME,…", help=", ".join(BENCHMARKS))
+    parser.add_argument("--only", type=_names, default=BENCHMARKS, metavar="NAME,…", help=_LIST)
     parser.add_argument("--rounds", type=int, help="how often each variant is timed; each benchmark has its own number")
     parser.add_argument("--smallest", action="store_true", help="smallest sizes: shows that all runs, measures nothing")
     parser.add_argument("--jobs", type=int, default=Effort.jobs, help="of the study whose planning is timed")
@@ -73,8 +75,8 @@ def _print_comparison(old: dict[str, Any], machine: dict[str, str], measured: di
 
 def _names(text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
-    if unknown := [name for name in names if name not in BENCHMARKS]:
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: no such benchmark; there are {', '.join(BENCHMARKS)}")
+    if unknown := [name for name in names if name not in (*BENCHMARKS, *SLOW)]:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: no such benchmark; there are {_LIST}")
     return names
 
 
