@@ -16,6 +16,7 @@ include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/compare.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/explain.smk"
 include: "workflow/rules/report.smk"
 
 

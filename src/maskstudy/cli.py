@@ -20,6 +20,7 @@ VERBS = {
     "compare": "compare masks over paired seeds, and models with their ceilings",
     "figure": "draw one figure as SVG and PNG, with its data as CSV",
     "paper": "write the tables and the paper",
+    "explain": "write the page to play with: trained models, their masks and the results in one HTML file",
 }
 
 

@@ -8,6 +8,8 @@ from maskstudy.errors import StudyError
 from maskstudy.tasks.task import Task
 
 POSITIONS = ("learned", "rotary", "none")
+# What stands in every block of model.Transformer, by the names that programs elsewhere know it by. Edit both together.
+BLOCK = {"norm": "layer_norm", "activation": "squared_relu"}
 
 
 @dataclass(frozen=True)

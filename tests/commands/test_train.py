@@ -1,8 +1,8 @@
 import pytest
 import torch
-from safetensors import safe_open
+from safetensors.torch import load_file
 
-from maskstudy import tasks
+from maskstudy import checkpoints, tasks
 from maskstudy.commands import train
 from maskstudy.data.examples import write_examples
 from maskstudy.errors import StudyError
@@ -63,11 +63,12 @@ def test_a_run_leaves_its_model_curve_cost_and_time_and_never_opens_test(study):
 
 def test_the_model_can_be_loaded_and_says_what_it_is(study):
     folder = run(study, mask="full", audit={**cell("full"), "leaks": False})
-    with safe_open(folder / "model.safetensors", "pt") as file:
-        assert file.metadata() == {"cell": "hmm_tagging/full"}
-        weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    model = Transformer(build_shape(tasks.build(HMM), MODEL))
-    model.load_state_dict(weights)
+    shape = build_shape(tasks.build(HMM), MODEL)
+    found = checkpoints.read(folder / "model.safetensors")
+    assert (found.cell, found.shape) == (cell("full"), shape)
+    assert tasks.build(found.task) == tasks.build(HMM)
+    model = Transformer(shape)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
     assert model.blocks[0].contract.weight.abs().sum() > 0  # it starts at 0
 
 

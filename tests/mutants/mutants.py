@@ -1174,4 +1174,28 @@ MUTANTS = [
         "                outcome = WITHIN",
         ("test_comparisons.py::TestCeilingGaps::test_above_zero_is_better_than_the_ceiling_in_every_metric",),
     ),
+    # --- the page ---
+    Mutant(
+        "data of the page may end its own element",
+        "explainer/page.py",
+        '.replace("<", "\\\\u003c")',
+        "",
+        ("explainer/test_page.py::test_data_cannot_end_its_element",),
+    ),
+    Mutant(
+        "weights of the page in another order than their names",
+        "explainer/models.py",
+        "for _, weights in sorted(model.weights.items())]",
+        "for _, weights in sorted(model.weights.items(), reverse=True)]",
+        ("explainer/test_models.py::test_the_weights_are_those_of_the_file_to_the_precision",),
+    ),
+    Mutant(
+        "a control stands in the page instead of what it is a control of",
+        "explainer/models.py",
+        'and cell.role == "study"]',
+        "][::-1]",
+        (
+            "explainer/test_models.py::test_the_page_shows_writers_and_their_controls_then_hidden_bytes_then_one_synthetic_writer",
+        ),
+    ),
 ]

@@ -39,6 +39,8 @@ def hollow(path: Path, figures: list[str]) -> str | None:
             return None if len(list(csv.reader(content.decode().splitlines()))) > 1 else "no rows"
         case ".svg":
             return None if len(ElementTree.fromstring(content)) else "draws nothing"
+        case ".html" if path.name == "explainer.html":
+            return None if b'id="weights-0">' in content else "holds no model"
         case ".html":
             return None if all(f"figures/{name}.svg".encode() in content for name in figures) else "lacks a figure"
         case ".pdf" | ".png":
@@ -48,7 +50,7 @@ def hollow(path: Path, figures: list[str]) -> str | None:
 
 def promised(results: Path, config: dict) -> Iterator[Path]:
     """Every file that a study with this config makes."""
-    yield from (results / name for name in ("config.yaml", "paper.pdf", "report.html"))
+    yield from (results / name for name in ("config.yaml", "paper.pdf", "report.html", "explainer.html"))
     yield from (results / f"{name}.parquet" for name in TABLES)
     for name in config["figures"]:
         yield from (results / "figures" / f"{name}.{ending}" for ending in ("svg", "png", "csv"))

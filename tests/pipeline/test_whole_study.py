@@ -8,7 +8,7 @@ from pipeline.outputs import flaws
 from pipeline.study import Study, edited, without
 
 FIGURES = {f"figure_{name}" for name in ("access_grids", "learning_curves", "dose_response", "seeds", "comparisons")}
-PAGES = {"paper", "html_report"}
+PAGES = {"paper", "html_report", "explain"}
 
 
 @pytest.fixture(autouse=True)

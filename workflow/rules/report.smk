@@ -72,6 +72,7 @@ rule html_report:
 rule report:
     input:
         paper=f"{RESULTS}/paper.pdf",
+        page=f"{RESULTS}/explainer.html" if EXPLAINED else [],
         html=f"{RESULTS}/report.html",
     localrule: True
     message:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import torch
 from safetensors.torch import save_file
 
-from maskstudy import tasks
+from maskstudy import checkpoints, tasks
 from maskstudy.commands import options
 from maskstudy.data.examples import read_examples
 from maskstudy.errors import StudyError
@@ -57,8 +57,8 @@ def main(arguments: list[str]) -> None:
     )
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
     with replacing(given.run / "model.safetensors") as temporary:
-        # One entry alone: safetensors writes several in an order that differs from run to run.
-        save_file(model.state_dict(), temporary, metadata={"cell": f"{cell['task']}/{cell['mask']}"})
+        metadata = checkpoints.metadata(cell, given.settings["task"], shape)
+        save_file(model.state_dict(), temporary, metadata=metadata)
     write_table(given.run / "history.parquet", pa.table(history_columns(history), schema=HISTORY), HISTORY)
     write_json(given.run / "cost.json", {**asdict(cost), "parameters": parameter_count(model)})
     write_json(
