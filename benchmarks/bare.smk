@@ -24,6 +24,7 @@ GENERATED = every_run(f"{RUN}/generated.json", [(task, mask) for task, mask in C
 rule all:
     input:
         "results/paper.pdf",
+        "results/explainer.html",
         "results/report.html",
         every_run(f"{RUN}/model.safetensors"),
         every_run(f"{RUN}/history.parquet"),
@@ -210,5 +211,21 @@ rule html_report:
         "results/report.html",
     log:
         "results/logs/html_report.log",
+    shell:
+        "touch {output}"
+
+
+rule explain:
+    input:
+        "results/metrics.parquet",
+        "results/comparisons.parquet",
+        every_run(f"{RUN}/model.safetensors", CELLS[:1]),
+        every_run(f"{RUN}/metrics.json"),
+        every_cell("results/references/{task}/{mask}.json"),
+        GENERATED,
+    output:
+        "results/explainer.html",
+    log:
+        "results/logs/explain.log",
     shell:
         "touch {output}"
