@@ -97,6 +97,11 @@ def test_tasks_of_words_have_no_model_in_the_page():
     assert models.of_study([Cell("accents", "full")], {"accents": words}) == []
 
 
+def test_one_task_of_a_kind_is_enough():
+    cells = [Cell("next_byte", "causal"), Cell("again", "causal"), Cell("masked_byte", "full")]
+    assert models.of_study(cells, {**BUILT, "again": BUILT["next_byte"]}) == [cells[0], cells[2]]
+
+
 def test_a_study_without_text_shows_what_can_be_typed():
     cells = [Cell("hmm_tagging", "causal"), Cell("hmm_tagging", "full")]
     assert models.of_study(cells, BUILT) == cells

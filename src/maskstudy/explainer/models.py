@@ -73,6 +73,11 @@ def runs_in_the_page(task: Task) -> bool:
     return reads_bytes(task) or (task.dataset is None and task.vocabulary <= LETTERS)
 
 
+def hidden_token(task: Task) -> int | None:
+    """The token that stands for a hidden one: `MASK` of the task's module, None where the task hides nothing."""
+    return getattr(import_module(type(task).__module__), "MASK", None)
+
+
 def embedded(model: Checkpoint, precision: str) -> EmbeddedModel:
     """The model as it goes into the page.
 
@@ -91,8 +96,7 @@ def embedded(model: Checkpoint, precision: str) -> EmbeddedModel:
         "question": tasks.question(model.task["kind"]),
         "alphabet": "bytes" if text else "letters",
         "symbols": BYTES if text else task.vocabulary,  # special tokens left out
-        # The token that stands for a hidden one, where the task hides any.
-        "hidden": getattr(import_module(f"maskstudy.tasks.{model.task['kind']}"), "MASK", None),
+        "hidden": hidden_token(task),
         "generative": task.generative,
         "shape": asdict(model.shape),
         **model.block,
@@ -105,8 +109,9 @@ def embedded(model: Checkpoint, precision: str) -> EmbeddedModel:
 def of_study(cells: Sequence[AnyCell], built: Mapping[str, Task]) -> list[AnyCell]:
     """The cells of a study whose models go into its page, the most important ones first.
 
-    Models that write text and their controls, models that restore hidden bytes, and one that writes the letters of a
-    synthetic source; in a study without any of these, all whose tokens can be typed.
+    Those of the first task whose models write text, controls included; those of the first whose models restore hidden
+    bytes; and one model that writes the letters of a synthetic source. In a study without any of these, all whose
+    tokens can be typed.
 
     Args:
         cells: of the study, in its order.
@@ -115,6 +120,10 @@ def of_study(cells: Sequence[AnyCell], built: Mapping[str, Task]) -> list[AnyCel
     typed = [cell for cell in cells if runs_in_the_page(built[cell.task])]
     text = [cell for cell in typed if reads_bytes(built[cell.task])]
     writing = [cell for cell in text if built[cell.task].generative]
-    hiding = [cell for cell in text if cell not in writing]
+    hiding = [cell for cell in text if hidden_token(built[cell.task]) is not None]
     letters = [cell for cell in typed if cell not in text and built[cell.task].generative and cell.role == "study"]
-    return writing + hiding + letters[:1] or typed
+    return _of_first_task(writing) + _of_first_task(hiding) + letters[:1] or typed
+
+
+def _of_first_task(cells: Sequence[AnyCell]) -> list[AnyCell]:
+    return [cell for cell in cells if cell.task == cells[0].task]
