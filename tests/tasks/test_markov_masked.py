@@ -34,7 +34,7 @@ def test_the_worked_example():
 
 def test_it_is_a_task():
     task: Task = MarkovMasked()
-    assert (task.vocabulary, task.answers, task.dataset, task.generative) == (7, 6, None, False)
+    assert (task.vocabulary, task.answers, task.dataset, task.generative) == (5, 4, None, False)
 
 
 # --- examples ---------------------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ class MarkovMasked:
     dataset: ClassVar[str | None] = None
     generative: ClassVar[bool] = False
 
-    symbols: int = 6
+    symbols: int = 4
     length: int = 32
     hidden: float = 0.15
     concentration: float = 0.3
