@@ -154,8 +154,8 @@ def test_a_model_that_applies_another_mask_is_found_out(monkeypatch, declared, a
 def test_a_model_that_drops_its_mask_in_one_layer_is_found_out(monkeypatch):
     forward = audit.Transformer.streams
 
-    def careless(model, tokens, masks):
-        return forward(model, tokens, [masks[0], torch.ones_like(masks[1])])
+    def careless(model, tokens, masks, **options):
+        return forward(model, tokens, [masks[0], torch.ones_like(masks[1])], **options)
 
     monkeypatch.setattr(audit.Transformer, "streams", careless)
     assert "does not see its answer" in measure("causal", shape(), next_token([[1, 2, 3, 4, 5]])).contradiction()

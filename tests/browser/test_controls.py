@@ -127,9 +127,11 @@ def test_a_mask_is_drawn_by_keyboard_alone(visit):
         page.focus("#one-layer td[tabindex='0']")
         page.keyboard.press("ArrowRight")
         page.keyboard.press("Space")
+        seen.settle()
         assert page.evaluate("document.activeElement.textContent") == "✓"
         assert page.input_value("#mask") == "own"
         page.keyboard.press("Enter")
+        seen.settle()
         assert page.evaluate("document.activeElement.textContent") == "–"
 
 

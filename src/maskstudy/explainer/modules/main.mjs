@@ -81,9 +81,10 @@ function render() {
   document.documentElement.style.setProperty("--accent", maskColour(chosen.mask));
   const seen = view();
   drawControls(seen);
+  const waiting = parts.filter(({ near }) => !near); // now: one that comes into sight during the pause is drawn as well
   parts.filter(({ near }) => near).forEach(({ draw }) => draw(seen));
   clearTimeout(later);
-  later = setTimeout(() => parts.filter(({ near }) => !near).forEach(({ draw }) => draw(seen)), PAUSE);
+  later = setTimeout(() => waiting.forEach(({ draw }) => draw(seen)), PAUSE);
 }
 
 function setUpControls() {
