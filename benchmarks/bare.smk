@@ -1,17 +1,18 @@
 # The files, wildcards and jobs of the study's workflow, and nothing else: no digests, no settings, no checks. What
 # `benchmarks/pipeline.py` compares the planning of the real workflow with. It takes the same config.
 
-CELLS = [
-    (task, mask) for task, entry in config["tasks"].items() for mask in entry["masks"] + entry.get("controls", [])
-]
+CELLS = [(task, mask) for task, entry in config["tasks"].items() for mask in entry["masks"] + entry.get("controls", [])]
 GENERATIVE = config["generative"]
+SUPERVISED = config["supervised"]
+SUPERVISED_CELLS = [(task, mask) for task in SUPERVISED for mask in config["tasks"][task]["masks"]]
+SUPERVISION = ["results/supervision.parquet"] if SUPERVISED else []
 SEEDS = list(range(config["seeds"]))
 FIGURES = expand("results/figures/{figure}.svg", figure=config["figures"])
 RUN = "results/runs/{task}/{mask}/seed-{seed}"
 
 
-def every_cell(pattern):
-    return [pattern.format(task=task, mask=mask) for task, mask in CELLS]
+def every_cell(pattern, cells=CELLS):
+    return [pattern.format(task=task, mask=mask) for task, mask in cells]
 
 
 def every_run(pattern, cells=CELLS):
@@ -125,6 +126,22 @@ rule generate:
         "touch {output}"
 
 
+if SUPERVISED:
+
+    rule supervision:
+        input:
+            expand("results/data/{task}/test.parquet", task=SUPERVISED),
+            every_run(f"{RUN}/model.safetensors", SUPERVISED_CELLS),
+            every_run(f"{RUN}/metrics.json", SUPERVISED_CELLS),
+            every_cell("results/references/{task}/{mask}.json", SUPERVISED_CELLS),
+        output:
+            SUPERVISION,
+        log:
+            "results/logs/supervision.log",
+        shell:
+            "touch {output}"
+
+
 rule gather:
     input:
         every_run(f"{RUN}/metrics.json"),
@@ -183,6 +200,7 @@ rule paper:
         "results/comparisons.parquet",
         "results/effects.parquet",
         "results/ceiling_gaps.parquet",
+        SUPERVISION,
         FIGURES,
     output:
         "results/paper.pdf",

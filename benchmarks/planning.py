@@ -76,10 +76,13 @@ def measure(effort: Effort) -> list[Table]:
 
 def both(config: dict[str, Any], folder: Path) -> dict[str, Planned]:
     """The workflow and the bare Snakefile for a study."""
-    generative = [task for task in config["tasks"] if study.is_generative(config, task)]
+    known = {
+        "generative": [task for task in config["tasks"] if study.is_generative(config, task)],
+        "supervised": list(study.supervision(config)),
+    }
     return {
         WORKFLOW: Planned(REPOSITORY / "Snakefile", folder / "workflow", config),
-        BARE: Planned(BARE_SNAKEFILE, folder / "bare", {**config, "generative": generative}),
+        BARE: Planned(BARE_SNAKEFILE, folder / "bare", {**config, **known}),
     }
 
 

