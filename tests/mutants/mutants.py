@@ -941,8 +941,8 @@ MUTANTS = [
     Mutant(
         "batches depend on the mask",
         "training.py",
-        "batches(len(examples), settings, seed)",
-        "batches(len(examples), settings, seed + len(mask))",
+        "batches(examples.lengths, settings.steps, settings.batch, seed)",
+        "batches(examples.lengths, settings.steps, settings.batch, seed + len(mask))",
         ("test_training.py::test_masks_of_a_seed_share_initial_weights_batches_and_hidden_positions",),
     ),
     Mutant(
