@@ -3,6 +3,7 @@
 import pytest
 
 HOSTILE = "<img src=x onerror=alert(1)>"
+SHORT = "<img src>"  # fits into twelve tokens, and so stands whole in every sentence that names the text
 
 
 def signs(seen):
@@ -31,6 +32,9 @@ def test_hostile_text_is_shown_as_text(seen):
         seen.settle()
         assert seen.page.locator("img").count() == images == 0
     seen.go("count=12")
+    write(seen, SHORT)
+    assert SHORT.replace(" ", "␣") in seen.page.text_content("#hero-words")
+    assert seen.page.locator("img").count() == 0
     write(seen, HOSTILE)
     assert "".join(signs(seen)) == HOSTILE.replace(" ", "␣")[:12]
     assert HOSTILE[:12] in seen.page.text_content("#written")
