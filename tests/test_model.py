@@ -338,6 +338,16 @@ def test_half_precision_is_the_same_function_less_exact(positions):
     torch.testing.assert_close(found.double(), exact, rtol=0.1, atol=0.05)
 
 
+def test_a_model_that_wrote_first_can_be_trained_afterwards():
+    """The turns are worked out once; those of a pass that wants no gradients serve one that does."""
+    model, tokens = random_model(shape(positions="rotary", length=LENGTH + 31)), drawn_tokens(1, LENGTH)
+    masks = layer_masks("causal", LAYERS, LENGTH)
+    with torch.inference_mode():
+        model(tokens, masks)
+    model(tokens, masks).sum().backward()
+    assert model.embedding.weight.grad.isfinite().all()
+
+
 def test_rotary_turns_are_the_angles_of_the_paper():
     # Su et al. 2021, eq. 34: neighbours (x₁, x₂) become (x₁ cos mθ − x₂ sin mθ, x₂ cos mθ + x₁ sin mθ).
     vectors = torch.randn(1, 5, 1, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -212,9 +212,10 @@ class Transformer(nn.Module):
 @cache
 def rotary_turns(length: int, head_width: int) -> Tensor:
     """`[length, head_width / 2]` complex: exp(i · position · 10000^(−2k / head_width)) (Su et al. 2021, §3.2.2)."""
-    frequencies = 10000.0 ** (-torch.arange(0, head_width, 2, dtype=torch.float64) / head_width)
-    angles = torch.arange(length, dtype=torch.float64)[:, None] * frequencies  # length, head width / 2
-    return torch.polar(torch.ones_like(angles), angles)
+    with torch.inference_mode(False):  # kept for later passes, and some of these want gradients
+        frequencies = 10000.0 ** (-torch.arange(0, head_width, 2, dtype=torch.float64) / head_width)
+        angles = torch.arange(length, dtype=torch.float64)[:, None] * frequencies  # length, head width / 2
+        return torch.polar(torch.ones_like(angles), angles)
 
 
 def rotate(vectors: Tensor, turns: Tensor) -> Tensor:
