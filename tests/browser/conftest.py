@@ -121,7 +121,7 @@ def visit(browser, address):
             reduced_motion="reduce" if still else "no-preference",
         )
         try:
-            context.set_default_timeout(15_000)
+            context.set_default_timeout(60_000)
             seen = Visit(context.new_page(), other or address)
             seen.go(view)
             yield seen

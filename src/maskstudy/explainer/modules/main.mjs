@@ -39,14 +39,16 @@ const parts = [
   ["hiding", hiding],
   ["lesson-6", questions],
 ].map(([id, lesson]) => ({ host: byId(id), draw: lesson(data.study), near: true }));
+// What is out of sight is drawn in a pause, or as soon as it comes near, whichever is first.
+const postponed = new Set();
 const watcher = new IntersectionObserver(
-  (entries) =>
-    entries.forEach(({ target, isIntersecting }) =>
-      Object.assign(
-        parts.find(({ host }) => host === target),
-        { near: isIntersecting },
-      ),
-    ),
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const part = parts.find(({ host }) => host === target);
+      part.near = isIntersecting;
+      if (isIntersecting && postponed.delete(part)) part.draw(view());
+    }
+  },
   { rootMargin: `${NEAR}px` },
 );
 parts.forEach(({ host }) => watcher.observe(host));
@@ -81,10 +83,15 @@ function render() {
   document.documentElement.style.setProperty("--accent", maskColour(chosen.mask));
   const seen = view();
   drawControls(seen);
-  const waiting = parts.filter(({ near }) => !near); // now: one that comes into sight during the pause is drawn as well
-  parts.filter(({ near }) => near).forEach(({ draw }) => draw(seen));
+  for (const part of parts) {
+    if (part.near) part.draw(seen);
+    else postponed.add(part);
+  }
   clearTimeout(later);
-  later = setTimeout(() => waiting.forEach(({ draw }) => draw(seen)), PAUSE);
+  later = setTimeout(() => {
+    postponed.forEach(({ draw }) => draw(seen));
+    postponed.clear();
+  }, PAUSE);
 }
 
 function setUpControls() {
