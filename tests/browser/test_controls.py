@@ -38,12 +38,12 @@ def test_every_control_does_something_and_nothing_breaks(visit, situation):
             control.fill("zu früh")
         for name in ("first", "step", "back", "end", "play"):
             for control in page.query_selector_all(f".player .{name}"):
-                control.click(force=True)  # at the end of its way a button is there and does nothing
+                control.evaluate("one => one.click()")  # at the end of its way a button is there and does nothing
         for control in page.query_selector_all(".player .play"):
             control.click()
         for control in page.query_selector_all(".stage, .head, .chip[aria-pressed], #own-copy, #own-clear, .choice"):
             if control.is_visible():
-                control.click(force=True)
+                control.dispatch_event("click")  # wherever the page has just moved it to
         page.click("#question-next")
         seen.settle()
         assert page.evaluate("document.documentElement.scrollWidth") <= situation["width"]
