@@ -222,7 +222,7 @@ REFUSED = {
     ),
     "an unknown dataset": (
         {"tasks.masked_byte.dataset": "wikitext3", "datasets.my_book": {"kind": "text", "files": "a.txt"}},
-        ["config: tasks.masked_byte", "'wikitext3'", "allowed: wikitext2, spanish, trec, my_book"],
+        ["config: tasks.masked_byte", "'wikitext3'", "allowed: wikitext2, spanish, trec, cmudict, my_book"],
     ),
     "an unknown kind of dataset": (
         {"datasets.my_book": {"kind": "pictures", "files": "*.png"}},

