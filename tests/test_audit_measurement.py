@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from maskstudy import audit
 from maskstudy.audit import Measurement, access_grid, find_leak, influences, look_ahead, measure, random_model
 from maskstudy.masks import MASKS, StudyMask, access, layer_masks, lookahead
+from maskstudy.model import Transformer
 from maskstudy.shape import POSITIONS, ModelShape
 from maskstudy.tasks.task import NOT_SCORED, NOWHERE
 from small_study import MASK_NAMES, examples, next_token, random_masks, reached
@@ -152,12 +153,12 @@ def test_a_model_that_applies_another_mask_is_found_out(monkeypatch, declared, a
 
 
 def test_a_model_that_drops_its_mask_in_one_layer_is_found_out(monkeypatch):
-    forward = audit.Transformer.streams
+    forward = Transformer.streams
 
     def careless(model, tokens, masks, **options):
         return forward(model, tokens, [masks[0], torch.ones_like(masks[1])], **options)
 
-    monkeypatch.setattr(audit.Transformer, "streams", careless)
+    monkeypatch.setattr(Transformer, "streams", careless)
     assert "does not see its answer" in measure("causal", shape(), next_token([[1, 2, 3, 4, 5]])).contradiction()
 
 

@@ -119,7 +119,7 @@ def test_what_a_user_may_change(changes):
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 COMPARISON = {"task": "hmm_tagging", "metric": "accuracy", "masks": ["full", "causal"], "margin": 0.01}
-LOOKAHEADS = "causal, full, prefix, lookahead-K (K = 1, 2, …)"
+LOOKAHEADS = "causal, full, prefix, lookahead-K (K = 1, 2, …), encoder-decoder"
 REFUSED = {
     "an unknown key": ({"sedes": 3}, ["config: sedes: 3", "no such key", "allowed: ", "seeds", "comparisons"]),
     "an unknown key of a task": (
@@ -239,6 +239,10 @@ REFUSED = {
     "a built-in dataset of another kind": (
         {"tasks.masked_byte.dataset": "trec"},
         ["config: tasks.masked_byte", "'trec' is of kind labelled", "reads kind text"],
+    ),
+    "an encoder–decoder of one layer": (
+        {"tasks.hmm_tagging.masks": ["encoder-decoder", "causal"], "model.layers": 1},
+        ["config: tasks.hmm_tagging", "1 layer for an encoder and a decoder", "allowed: 2 or more"],
     ),
     "an unknown parameter": (
         {"tasks.hmm_tagging.parameters.colour": 1},

@@ -15,17 +15,20 @@ from maskstudy.errors import StudyError
 from maskstudy.masks import (
     MASKS,
     access,
+    after_condition,
     both,
     causal,
     check_boolean,
     condition,
     either,
+    encoder_decoder_masks,
     full,
     is_settled,
     layer_masks,
     lookahead,
     matrix,
     named,
+    of_condition,
     present,
     real,
     same_document,
@@ -94,6 +97,16 @@ def test_condition_and_real_are_their_loops_on_batches(size, lengths):
     expected = batch_by_loop(queries, keys, lambda n, _query, key: key < lengths[n], len(lengths))
     assert matrix(condition(torch.tensor(lengths)), queries, keys).tolist() == expected
     assert matrix(real(torch.tensor(lengths)), queries, keys).tolist() == expected
+
+
+@quick
+@given(SIZES, st.lists(st.integers(0, 8), min_size=1, max_size=3))
+def test_queries_of_the_condition_and_after_it_are_their_loops_on_batches(size, lengths):
+    queries, keys = size[0], sum(size)
+    inside = batch_by_loop(queries, keys, lambda n, query, _key: query < lengths[n], len(lengths))
+    after = batch_by_loop(queries, keys, lambda n, query, _key: query >= lengths[n], len(lengths))
+    assert matrix(of_condition(torch.tensor(lengths)), queries, keys).tolist() == inside
+    assert matrix(after_condition(torch.tensor(lengths)), queries, keys).tolist() == after
 
 
 @quick
@@ -320,7 +333,7 @@ def test_a_prefix_without_a_condition_is_causal_and_one_of_all_tokens_is_full():
 
 
 @pytest.mark.parametrize("name", ["causal", "full", "lookahead-2"])
-def test_only_prefix_minds_the_condition(name):
+def test_only_prefix_and_the_encoder_decoder_mind_the_condition(name):
     for mask, plain in zip(
         layer_masks(name, 2, 5, condition_lengths=torch.tensor([3])), layer_masks(name, 2, 5), strict=True
     ):
@@ -333,6 +346,78 @@ def test_no_mask_admits_padding(name):
     for mask in layer_masks(name, 3, 6, lengths=lengths, condition_lengths=torch.tensor([1, 4, 3])):
         for row, real_tokens in zip(mask, lengths, strict=True):
             assert not row[..., real_tokens:].any()
+
+
+# --- encoder and decoder ----------------------------------------------------------------------------------------------
+
+
+def examples_with_a_condition(seed, count=3, length=7):
+    """Lengths, and conditions that leave at least one position after them."""
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(2, length + 1, (count,), generator=generator)
+    conditions = 1 + (torch.rand(count, generator=generator) * (lengths - 1)).long()
+    return lengths, conditions.clamp(max=lengths - 1)
+
+
+@quick
+@given(st.integers(0, 2**31), st.integers(2, 5))
+def test_the_layers_of_an_encoder_decoder_cell_by_cell(seed, layers):
+    lengths, conditions = examples_with_a_condition(seed)
+    found = layer_masks("encoder-decoder", layers, 7, lengths=lengths, condition_lengths=conditions)
+    encoder = batch_by_loop(7, 7, lambda n, query, key: query < conditions[n] and key < conditions[n], 3)
+    decoder = batch_by_loop(7, 7, lambda n, query, key: query >= conditions[n] and key <= query and key < lengths[n], 3)
+    first = (layers + 1) // 2
+    assert [mask.tolist() for mask in found] == [encoder] * first + [decoder] * (layers - first)
+
+
+@quick
+@given(st.integers(0, 2**31))
+def test_the_three_masks_are_the_blocks_of_the_layers(seed):
+    lengths, conditions = examples_with_a_condition(seed)
+    encoder, decoder = layer_masks("encoder-decoder", 2, 7, lengths=lengths, condition_lengths=conditions)
+    sources, targets = conditions, lengths - conditions
+    masks = encoder_decoder_masks(
+        torch.arange(int(sources.max())) < sources[:, None], torch.arange(int(targets.max())) < targets[:, None]
+    )
+    for n in range(3):
+        s, t, length = int(sources[n]), int(targets[n]), int(lengths[n])
+        assert torch.equal(masks.source[n, 0, :s, :s], encoder[n, 0, :s, :s])
+        assert torch.equal(masks.target[n, 0, :t, :t], decoder[n, 0, s:length, s:length])
+        assert torch.equal(masks.cross[n, 0, :, :s].expand(t, -1), decoder[n, 0, s:length, :s])
+        assert not masks.source[n, ..., s:].any()
+        assert not masks.target[n, ..., t:].any()
+        assert not masks.cross[n, ..., s:].any()
+
+
+@quick
+@given(st.integers(0, 2**31), st.integers(2, 5))
+def test_after_all_layers_the_target_sees_what_it_sees_under_prefix_and_the_source_itself(seed, layers):
+    lengths, conditions = examples_with_a_condition(seed)
+    seen = access(layer_masks("encoder-decoder", layers, 7, lengths=lengths, condition_lengths=conditions))
+    prefix = access(layer_masks("prefix", layers, 7, lengths=lengths, condition_lengths=conditions))
+    assert torch.equal(seen, prefix)
+    causal_alone = access(layer_masks("causal", layers, 7, lengths=lengths))
+    for n, condition_length in enumerate(conditions):
+        assert torch.equal(seen[n, 0, condition_length:], causal_alone[n, 0, condition_length:])
+
+
+def test_without_a_condition_the_encoder_sees_nothing_and_the_decoder_is_causal():
+    encoder, decoder = layer_masks("encoder-decoder", 2, 4)
+    assert not encoder.any()
+    assert torch.equal(decoder.reshape(4, 4), matrix(causal, 4))
+
+
+def test_an_encoder_decoder_needs_a_layer_for_each():
+    with pytest.raises(StudyError, match="1 layer for an encoder and a decoder; allowed: 2 or more"):
+        layer_masks("encoder-decoder", 1, 4)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_only_boolean_keys_make_the_masks_of_an_encoder_decoder(which):
+    keys = [torch.ones(1, 2, dtype=torch.bool)] * 2
+    keys[which] = keys[which].float()
+    with pytest.raises(TypeError, match="boolean"):
+        encoder_decoder_masks(*keys)
 
 
 def families():
@@ -351,7 +436,7 @@ def admitted(name):
 
 NAMES = st.one_of(
     st.sampled_from(sorted(MASKS)),
-    st.from_regex(r"(causal|full|prefix|lookahead)(-[0-9]{0,3})?\s?", fullmatch=True),
+    st.from_regex(r"(causal|full|prefix|lookahead|encoder)(-[0-9]{0,3}|-decoder)?\s?", fullmatch=True),
     st.text(max_size=12),
     st.sampled_from(
         ["lookahead-0", "lookahead-01", "lookahead--1", "lookahead-٣", "lookahead-1٣", "causal\n", " full", ""]

@@ -77,7 +77,7 @@ def test_any_matrix_has_a_verdict_that_is_true_of_it(length, data):
 
 @pytest.mark.parametrize("name", ["causal", "full", "lookahead-1", "lookahead-3"])
 def test_a_mask_of_the_study_gives_the_access_of_the_same_name(name):
-    assert {"causal", "full", "prefix", "lookahead-K"} == set(MASKS)
+    assert {"causal", "full", "prefix", "lookahead-K", "encoder-decoder"} == set(MASKS)
     np.testing.assert_array_equal(access(layer_masks(name, 3, 7)).numpy(), pattern(name, 7))
     prefix = layer_masks("prefix", 3, 7, condition_lengths=torch.tensor([4]))
     np.testing.assert_array_equal(access(prefix)[0, 0].numpy(), pattern("prefix-4", 7))

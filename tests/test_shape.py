@@ -9,9 +9,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from maskstudy.errors import StudyError
-from maskstudy.masks import layer_masks
+from maskstudy.encoder_decoder import EncoderDecoder
+from maskstudy.masks import encoder_decoder_masks, layer_masks
 from maskstudy.model import Transformer
-from maskstudy.shape import POSITIONS, ModelShape, build_shape, forward_flops
+from maskstudy.shape import POSITIONS, ModelShape, build_shape, encoder_decoder_flops, encoder_layers, forward_flops
 from maskstudy.tasks.hmm_tagging import HmmTagging
 
 
@@ -80,6 +81,36 @@ def test_flops_by_hand():
     # 1 layer of width 4: 12 matrices of 4 × 4 a token, its 2 keys compared and mixed, 3 answers at 5 positions.
     by_hand = 10 * (12 * 2 * 4 * 4 + 2 * 2 * 4 + 2 * 2 * 4) + 5 * 2 * 4 * 3
     assert forward_flops(shape(answers=3, width=4, layers=1, heads=1), tokens=10, length=2, scored=5) == by_hand
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    st.integers(1, 3),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.integers(2, 5),
+    st.sampled_from([(4, 1), (8, 2), (12, 3)]),
+)
+def test_flops_of_an_encoder_decoder_are_those_that_torch_counts(batch, source, target, layers, width_and_heads):
+    width, heads = width_and_heads
+    model = EncoderDecoder(shape(layers=layers, width=width, heads=heads))
+    keys = (torch.ones(batch, length, dtype=torch.bool) for length in (source, target))
+    masks = encoder_decoder_masks(*keys)
+    tokens = torch.zeros(batch, source + target, dtype=torch.int64)
+    scored = torch.arange(source + target).expand(batch, -1) >= source
+    counter = FlopCounterMode(display=False)
+    with counter, sdpa_kernel(SDPBackend.MATH):
+        logits = model(tokens, masks, scored)
+        forward = counter.get_total_flops()
+        logits.sum().backward()
+    assert encoder_decoder_flops(model.shape, batch, source, target, batch * target) == forward
+    assert model.flops(tokens, masks, batch * target) == forward
+    assert counter.get_total_flops() == 3 * forward
+
+
+@pytest.mark.parametrize(("layers", "encoder"), [(2, 1), (3, 2), (4, 2), (5, 3)])
+def test_the_encoder_has_half_of_the_layers_and_the_odd_one(layers, encoder):
+    assert encoder_layers(layers) == encoder
 
 
 def test_the_config_is_checked_without_torch():

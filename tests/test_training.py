@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from maskstudy import training
+from maskstudy import evaluation, training
 from maskstudy.errors import StudyError
 from maskstudy.evaluation import log_probabilities
 from maskstudy.masks import layer_masks
@@ -67,7 +67,7 @@ def test_masks_of_a_seed_share_initial_weights_batches_and_hidden_positions(monk
             super().__init__(shape)
             initial.append({name: value.clone() for name, value in self.state_dict().items()})
 
-    monkeypatch.setattr(training, "Transformer", Watched)
+    monkeypatch.setattr(evaluation, "Transformer", Watched)
     runs = {}
     for mask in ("causal", "full", "lookahead-1"):
         task = Fixed()

@@ -17,9 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from maskstudy.evaluation import model_input
+from maskstudy.evaluation import Model, build_model, model_input
 from maskstudy.masks import access, layer_masks
-from maskstudy.model import Transformer
 from maskstudy.shape import ModelShape
 from maskstudy.tasks.task import NOWHERE, Examples
 
@@ -119,7 +118,7 @@ def measure(mask: str, shape: ModelShape, examples: Examples) -> Measurement:
     chosen, positions = np.nonzero(answered[rows])
     of_rows = rows[chosen]  # pairs
     target_positions = examples.target_positions[of_rows, positions].astype(np.int64)
-    model = random_model(shape)
+    model = random_model(shape, mask=mask)
     moved, felt = np.zeros((2, len(positions)), dtype=np.bool_)
     for start in range(0, len(positions), _PAIRS):
         part = slice(start, start + _PAIRS)
@@ -129,12 +128,12 @@ def measure(mask: str, shape: ModelShape, examples: Examples) -> Measurement:
     return Measurement(positions, target_positions, seen[of_rows, positions], moved, felt)
 
 
-def random_model(shape: ModelShape, seed: int = 0) -> Transformer:
-    """A model in float64 whose every matrix is drawn, also those that start at 0 and would hide all influence.
+def random_model(shape: ModelShape, seed: int = 0, mask: str = "causal") -> Model:
+    """A model for the mask in float64, its every matrix drawn, also those that start at 0 and would hide all influence.
 
     Variance 1/inputs keeps attention far from one-hot, where an influence would be lost to rounding.
     """
-    model = Transformer(shape).double().eval()
+    model = build_model(mask, shape).double().eval()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -145,7 +144,7 @@ def random_model(shape: ModelShape, seed: int = 0) -> Transformer:
 
 
 def influences(
-    model: Transformer, mask: str, examples: Examples, positions: NDArray[np.int64], sources: NDArray[np.int64]
+    model: Model, mask: str, examples: Examples, positions: NDArray[np.int64], sources: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether the output at one position of each example depends on one of its input tokens, measured in two ways.
 

@@ -40,11 +40,15 @@ class LayerCache:
         self.filled = end
         return self.keys[:, :, :end], self.values[:, :, :end]
 
+    def select(self, rows: Tensor) -> None:
+        """Go on with the texts at `rows` `[new batch]`, which may name a text twice or not at all."""
+        self.keys, self.values = self.keys[rows], self.values[rows]
+
 
 class KeyValueCache:
     """One `LayerCache` a layer."""
 
-    def __init__(self, shape: ModelShape, batch: int, length: int, like: Tensor) -> None:
+    def __init__(self, shape: ModelShape, batch: int, length: int, like: Tensor, layers: int | None = None) -> None:
         """Make room for `length` tokens of `batch` texts.
 
         Args:
@@ -52,11 +56,18 @@ class KeyValueCache:
             batch: texts.
             length: most tokens of a text, padding included.
             like: a weight of the model, for device and data type.
+            layers: how many layers have a cache; all of the model's where it is left out.
         """
         size = (batch, shape.heads, length, shape.width // shape.heads)
-        self.layers = [LayerCache(like.new_zeros(size), like.new_zeros(size)) for _ in range(shape.layers)]
+        count = shape.layers if layers is None else layers
+        self.layers = [LayerCache(like.new_zeros(size), like.new_zeros(size)) for _ in range(count)]
 
     @property
     def filled(self) -> int:
         """Tokens so far, padding included."""
         return self.layers[0].filled
+
+    def select(self, rows: Tensor) -> None:
+        """Go on with the texts at `rows` `[new batch]`, which may name a text twice or not at all."""
+        for layer in self.layers:
+            layer.select(rows)

@@ -16,7 +16,7 @@ from jsonschema.validators import extend
 from maskstudy import tasks
 from maskstudy.data.datasets import BUILT_IN, OPTIONS, kind_of
 from maskstudy.errors import StudyError
-from maskstudy.shape import build_shape
+from maskstudy.shape import build_shape, encoder_layers
 from maskstudy.statistics import reachable
 from maskstudy.supervision import alike
 from maskstudy.training_settings import TrainingSettings
@@ -77,8 +77,10 @@ def check(config: Config, schema: dict[str, Any]) -> None:
         try:
             settings = task_settings(config, name)
             task, model = tasks.build(settings), model_settings(config, name)
-            build_shape(task, model)
+            shape = build_shape(task, model)
             for mask in (*entry["masks"], *entry.get("controls", [])):
+                if mask == "encoder-decoder":
+                    encoder_layers(shape.layers)
                 task.check_cell(mask, model)
             TrainingSettings(**training_settings(config, name))
         except StudyError as error:

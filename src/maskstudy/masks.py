@@ -12,13 +12,28 @@ True means *may attend*, as in `torch.nn.functional.scaled_dot_product_attention
             [1, 1, 0],
             [1, 1, 1]], dtype=torch.int32)
 
-A *mask of the study* has a name (`causal`, `full`, `prefix`, `lookahead-2`) and gives one predicate a layer, because
-what a position sees after all layers, its *access*, is the product of the layers' masks:
+A *mask of the study* has a name (`causal`, `full`, `prefix`, `lookahead-2`, `encoder-decoder`) and gives one predicate
+a layer, because what a position sees after all layers, its *access*, is the product of the layers' masks:
 
     >>> access(layer_masks("lookahead-1", layers=2, length=4)).int()
     tensor([[1, 1, 0, 0],
             [1, 1, 1, 0],
             [1, 1, 1, 1],
+            [1, 1, 1, 1]], dtype=torch.int32)
+
+Of an encoder–decoder they are layers of two kinds, those of the encoder first, over the same positions: the source (the
+condition), then the target. What the decoder's self-attention and cross-attention admit is one mask:
+
+    >>> encoder, decoder = layer_masks("encoder-decoder", layers=2, length=4, condition_lengths=torch.tensor([2]))
+    >>> encoder[0, 0].int()
+    tensor([[1, 1, 0, 0],
+            [1, 1, 0, 0],
+            [0, 0, 0, 0],
+            [0, 0, 0, 0]], dtype=torch.int32)
+    >>> decoder[0, 0].int()
+    tensor([[0, 0, 0, 0],
+            [0, 0, 0, 0],
+            [1, 1, 1, 0],
             [1, 1, 1, 1]], dtype=torch.int32)
 
 To add a mask, add one entry to `MASKS`.
@@ -27,11 +42,13 @@ To add a mask, add one entry to `MASKS`.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from maskstudy.errors import StudyError
+from maskstudy.shape import encoder_layers
 
 Predicate = Callable[[Tensor, Tensor], Tensor]
 
@@ -84,6 +101,32 @@ def real(lengths: Tensor) -> Predicate:
         lengths: `[batch]` integers. `lengths = [3]`: of 5 keys, every query admits 3: `1 1 1 0 0`.
     """
     return condition(lengths)
+
+
+def of_condition(lengths: Tensor) -> Predicate:
+    """Every key, for the queries of the condition alone: the first `lengths` of an example.
+
+    Args:
+        lengths: `[batch]` integers. `lengths = [2]`: of 5 keys, queries 0 and 1 admit 5, queries 2, 3 and 4 none.
+    """
+
+    def admits(query: Tensor, key: Tensor) -> Tensor:
+        return (query < _per_example(lengths)) & (key >= 0)
+
+    return admits
+
+
+def after_condition(lengths: Tensor) -> Predicate:
+    """Every key, for the queries after the condition alone.
+
+    Args:
+        lengths: `[batch]` integers. `lengths = [2]`: of 5 keys, queries 0 and 1 admit none, queries 2, 3 and 4 all 5.
+    """
+
+    def admits(query: Tensor, key: Tensor) -> Tensor:
+        return (query >= _per_example(lengths)) & (key >= 0)
+
+    return admits
 
 
 def present(keys: Tensor) -> Predicate:
@@ -248,14 +291,16 @@ class StudyMask:
     """One predicate for the first layer and one for all later layers.
 
     Attributes:
-        first: predicate of the first layer.
-        later: predicate of every later layer.
+        first: predicate of the first layer; of all layers of the encoder, if there is one.
+        later: predicate of every later layer; of all layers of the decoder, if there is one.
         sees_condition: True where every layer also admits the whole condition.
+        has_encoder: True where the condition has layers of its own, an encoder's, and what follows it a decoder's.
     """
 
     first: Predicate
     later: Predicate
     sees_condition: bool = False
+    has_encoder: bool = False
 
 
 # `lookahead-K` looks ahead in the first layer only: K a layer would compound to K · layers.
@@ -264,6 +309,7 @@ MASKS: dict[str, Callable[[int], StudyMask]] = {
     "full": lambda _: StudyMask(full, full),
     "prefix": lambda _: StudyMask(causal, causal, sees_condition=True),
     "lookahead-K": lambda future: StudyMask(lookahead(future), causal),
+    "encoder-decoder": lambda _: StudyMask(full, causal, has_encoder=True),
 }
 
 
@@ -304,8 +350,13 @@ def layer_masks(
 
     Returns:
         `layers` bool tensors, `[length, length]` or `[batch, 1, length, length]`.
+
+    Raises:
+        StudyError: there is no such mask, or too few layers for an encoder and a decoder.
     """
     study_mask = named(name)
+    if study_mask.has_encoder and condition_lengths is None:
+        condition_lengths = torch.zeros(1, dtype=torch.int32, device=device)
 
     def combined(predicate: Predicate) -> Tensor:
         if study_mask.sees_condition and condition_lengths is not None:
@@ -316,6 +367,40 @@ def layer_masks(
             predicate = both(predicate, present(keys))
         return matrix(predicate, length, device=device)
 
-    first = combined(study_mask.first)
-    later = first if study_mask.later is study_mask.first else combined(study_mask.later)
-    return [first] + [later] * (layers - 1)
+    first_layers, first_predicate, later_predicate = 1, study_mask.first, study_mask.later
+    if study_mask.has_encoder and condition_lengths is not None:
+        first_layers = encoder_layers(layers)
+        # Nothing that follows the condition enters the encoder. The decoder's self-attention is causal over what
+        # follows, and its cross-attention admits all of the condition, which stands before: together causal again.
+        first_predicate = both(first_predicate, of_condition(condition_lengths), condition(condition_lengths))
+        later_predicate = both(later_predicate, after_condition(condition_lengths))
+    first = combined(first_predicate)
+    later = first if later_predicate is first_predicate else combined(later_predicate)
+    return [first] * first_layers + [later] * (layers - first_layers)
+
+
+class EncoderDecoderMasks(NamedTuple):
+    """What the attention of an encoder–decoder admits: each of the three has queries and keys of its own."""
+
+    source: Tensor  # batch, 1, source, source: the encoder's self-attention
+    target: Tensor  # batch, 1, target, target: the decoder's self-attention
+    cross: Tensor  # batch, 1, 1, source: the decoder's cross-attention, the same for all of the target
+
+
+def encoder_decoder_masks(source_keys: Tensor, target_keys: Tensor) -> EncoderDecoderMasks:
+    """The masks of an encoder–decoder: full over the source, causal over the target, all of the source across.
+
+    Where the source is the condition of an example and the target what follows it, they are the blocks of
+    `layer_masks("encoder-decoder", …)`.
+
+    Args:
+        source_keys: `[batch, source]` bool, True for a real token, wherever padding stands.
+        target_keys: `[batch, target]` bool.
+
+    Raises:
+        TypeError: one of them is not boolean.
+    """
+    device = source_keys.device
+    source = matrix(both(full, present(source_keys)), source_keys.shape[1], device=device)
+    target = matrix(both(causal, present(target_keys)), target_keys.shape[1], device=device)
+    return EncoderDecoderMasks(source, target, source[:, :, :1])

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from maskstudy.attention import fused_attention, textbook_attention
 from maskstudy.cache import KeyValueCache, LayerCache
 from maskstudy.errors import StudyError
-from maskstudy.shape import ModelShape
+from maskstudy.shape import ModelShape, forward_flops
 
 
 class _SquaredRelu(torch.autograd.Function):
@@ -90,19 +90,27 @@ class SelfAttention(nn.Module):
 class Block(nn.Module):
     """Attention moves information between positions, the two-layer network works on each position alone."""
 
-    def __init__(self, shape: ModelShape) -> None:
-        """Four times the width inside the position-wise network, the usual ratio."""
+    def __init__(self, shape: ModelShape, inner: int | None = None) -> None:
+        """Four times the width inside the position-wise network, the usual ratio, where no `inner` width is given."""
         super().__init__()
+        inner = 4 * shape.width if inner is None else inner
         self.attention_norm = nn.LayerNorm(shape.width, bias=False)
         self.attention = SelfAttention(shape)
         self.network_norm = nn.LayerNorm(shape.width, bias=False)
-        self.expand = nn.Linear(shape.width, 4 * shape.width, bias=False)
-        self.contract = nn.Linear(4 * shape.width, shape.width, bias=False)
+        self.expand = nn.Linear(shape.width, inner, bias=False)
+        self.contract = nn.Linear(inner, shape.width, bias=False)
         self.dropout = shape.dropout
 
     def forward(self, stream: Tensor, mask: Tensor, rotation: Tensor | None, cache: LayerCache | None = None) -> Tensor:
         """`[batch, length, width]` -> the same shape."""
-        stream = stream + self.dropped(self.attention(self.attention_norm(stream), mask, rotation, cache))
+        return self.worked(self.mixed(stream, mask, rotation, cache))
+
+    def mixed(self, stream: Tensor, mask: Tensor, rotation: Tensor | None, cache: LayerCache | None = None) -> Tensor:
+        """The stream and what attention adds to it."""
+        return stream + self.dropped(self.attention(self.attention_norm(stream), mask, rotation, cache))
+
+    def worked(self, stream: Tensor) -> Tensor:
+        """The stream and what the position-wise network adds to it."""
         return stream + self.dropped(self.contract(squared_relu(self.expand(self.network_norm(stream)))))
 
     def dropped(self, added: Tensor) -> Tensor:
@@ -122,17 +130,7 @@ class Transformer(nn.Module):
         self.blocks = nn.ModuleList(Block(shape) for _ in range(shape.layers))
         self.final_norm = nn.LayerNorm(shape.width, bias=False)
         self.answer = nn.Linear(shape.width, shape.answers, bias=False)
-        self._initialise()
-
-    def _initialise(self) -> None:
-        """Normal weights of variance 1/inputs; what a block adds starts at 0, so that a new block changes nothing."""
-        for name, parameter in self.named_parameters():
-            if name.endswith(("project_out.weight", "contract.weight", "answer.weight")):
-                nn.init.zeros_(parameter)
-            elif name in ("embedding.weight", "position"):
-                nn.init.normal_(parameter, std=1.0 if name == "embedding.weight" else 0.5)
-            elif parameter.dim() == 2:
-                nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5)
+        initialise(self)
 
     def forward(
         self,
@@ -164,6 +162,10 @@ class Transformer(nn.Module):
         if scored is not None:
             stream = stream[scored]  # scored positions, width
         return self.answer(self.final_norm(stream))
+
+    def flops(self, tokens: Tensor, masks: Sequence[Tensor], scored: int) -> int:  # noqa: ARG002
+        """Of one forward pass over this input; see `shape.forward_flops`."""
+        return forward_flops(self.shape, tokens.numel(), tokens.shape[1], scored)
 
     def streams(
         self,
@@ -203,10 +205,24 @@ class Transformer(nn.Module):
 
     def rotation(self, where: slice | Tensor, like: Tensor) -> Tensor | None:
         """The rotary turns `[length, 1, head width / 2]` (or one such an example), or None for other positions."""
-        if self.shape.positions != "rotary":
-            return None
-        turns = rotary_turns(self.shape.length, self.shape.width // self.shape.heads)
-        return turns[where].to(like.device, _computed_in(like.dtype).to_complex()).unsqueeze(-2)
+        return rotation(self.shape, where, like)
+
+
+def rotation(shape: ModelShape, where: slice | Tensor, like: Tensor) -> Tensor | None:
+    """The rotary turns of a model's positions.
+
+    Args:
+        shape: of the model.
+        where: the positions, a slice or integers `[batch, length]`.
+        like: the stream, for device and data type.
+
+    Returns:
+        `[length, 1, head width / 2]` (or one such an example), or None where positions are not rotary.
+    """
+    if shape.positions != "rotary":
+        return None
+    turns = rotary_turns(shape.length, shape.width // shape.heads)
+    return turns[where].to(like.device, _computed_in(like.dtype).to_complex()).unsqueeze(-2)
 
 
 @cache
@@ -230,6 +246,17 @@ def rotate(vectors: Tensor, turns: Tensor) -> Tensor:
     wide = vectors.to(_computed_in(vectors.dtype))  # there are no complex numbers of two bfloat16
     pairs = torch.view_as_complex(wide.unflatten(-1, (-1, 2)))  # batch, length, heads, head width / 2
     return torch.view_as_real(pairs * turns).flatten(-2).to(vectors.dtype)
+
+
+def initialise(model: nn.Module) -> None:
+    """Normal weights of variance 1/inputs; what a block adds starts at 0, so that a new block changes nothing."""
+    for name, parameter in model.named_parameters():
+        if name.endswith(("project_out.weight", "contract.weight", "answer.weight")):
+            nn.init.zeros_(parameter)
+        elif name in ("embedding.weight", "position"):
+            nn.init.normal_(parameter, std=1.0 if name == "embedding.weight" else 0.5)
+        elif parameter.dim() == 2:
+            nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5)
 
 
 def _computed_in(dtype: torch.dtype) -> torch.dtype:

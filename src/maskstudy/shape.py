@@ -54,6 +54,23 @@ class ModelShape:
             raise StudyError(f"model: dropout {self.dropout} is out of range; allowed: 0 up to, not including, 1")
 
 
+def encoder_layers(layers: int) -> int:
+    """How many of the layers of an encoder–decoder are the encoder's: half of them, the larger one where it is odd.
+
+        >>> encoder_layers(4), encoder_layers(5)
+        (2, 3)
+
+    Args:
+        layers: of both together.
+
+    Raises:
+        StudyError: there are not two, one for each.
+    """
+    if layers < 2:
+        raise StudyError(f"model: {layers} layer for an encoder and a decoder; allowed: 2 or more")
+    return (layers + 1) // 2
+
+
 def build_shape(task: Task, model: Mapping[str, Any]) -> ModelShape:
     """The shape of the model for a task: what goes in and comes out is the task's, the rest stands in config.yaml.
 
@@ -78,3 +95,36 @@ def forward_flops(shape: ModelShape, tokens: int, length: int, scored: int) -> i
     projections = 2 * shape.width * (3 + 1 + 4 + 4) * shape.width  # queries, keys, values; out; expand; contract
     scores_and_mixing = 2 * 2 * length * shape.width
     return shape.layers * (projections + scores_and_mixing) * tokens + 2 * shape.width * shape.answers * scored
+
+
+def inner_width(shape: ModelShape) -> int:
+    """Of the position-wise networks of an encoder–decoder that has as many parameters as a `Transformer` of `shape`.
+
+    Width, heads and the number of layers stay. With d of L layers in the decoder, cross-attention costs 4dw² parameters
+    more; that is what 2L matrices of width w save where they are (4 − 2d/L)w wide inside instead of 4w.
+
+    Raises:
+        StudyError: as `encoder_layers`.
+    """
+    decoder = shape.layers - encoder_layers(shape.layers)
+    return round((4 - 2 * decoder / shape.layers) * shape.width)
+
+
+def encoder_decoder_flops(shape: ModelShape, batch: int, source: int, target: int, scored: int) -> int:
+    """What `forward_flops` counts, of an encoder–decoder.
+
+    Args:
+        shape: of the `Transformer` that it has the width, heads, number of layers and parameters of.
+        batch: examples.
+        source: positions of each in the encoder, padding included.
+        target: positions of each in the decoder, padding included.
+        scored: positions of all of them whose logits are computed.
+    """
+    width, inner, encoder = shape.width, inner_width(shape), encoder_layers(shape.layers)
+    attention = 2 * 4 * width * width  # queries, keys, values; out
+    network = 2 * 2 * width * inner
+    encoding = encoder * source * (attention + network + 2 * 2 * source * width)
+    self_attention = target * (attention + 2 * 2 * target * width)
+    cross_attention = (target + source) * attention // 2 + 2 * 2 * target * source * width
+    decoding = (shape.layers - encoder) * (self_attention + cross_attention + target * network)
+    return batch * (encoding + decoding) + 2 * width * shape.answers * scored

@@ -14,12 +14,11 @@ import torch.nn.functional as F
 
 from maskstudy.batching import batches
 from maskstudy.errors import StudyError
-from maskstudy.evaluation import log_probabilities, model_input
-from maskstudy.model import Transformer
+from maskstudy.evaluation import Model, build_model, log_probabilities, model_input
 from maskstudy.optimizer import MuonWithAdamW
 from maskstudy.randomness import stream, torch_seed
 from maskstudy.scoring import score
-from maskstudy.shape import ModelShape, forward_flops
+from maskstudy.shape import ModelShape
 from maskstudy.tasks.task import Examples, Task
 from maskstudy.training_settings import TrainingSettings
 
@@ -62,7 +61,7 @@ def train(
     settings: TrainingSettings,
     seed: int,
     report: Callable[[str], None] = print,
-) -> tuple[Transformer, list[HistoryRow], Cost]:
+) -> tuple[Model, list[HistoryRow], Cost]:
     """Train one model.
 
     Args:
@@ -82,7 +81,7 @@ def train(
         StudyError: the loss stopped being a number.
     """
     torch.manual_seed(torch_seed(seed, "weights"))
-    model = Transformer(shape)
+    model = build_model(mask, shape)
     torch.manual_seed(torch_seed(seed, "dropout"))
     optimizer = MuonWithAdamW(model, settings.learning_rate, settings.adamw_learning_rate, settings.weight_decay)
     hiding = stream(seed, "hiding")
@@ -103,7 +102,7 @@ def train(
 
         tokens_seen += int(batch.lengths.sum())
         targets_seen += len(targets)
-        flops += 3 * forward_flops(shape, tokens.numel(), tokens.shape[1], len(targets))  # backward = twice forward
+        flops += 3 * model.flops(tokens, masks, len(targets))  # backward = twice forward
         summed += (loss.item() * len(targets), (logits.argmax(-1) == targets).sum().item(), len(targets))
         if step % settings.report_every == 0 or step == settings.steps:
             rate = settings.learning_rate * settings.rate_factor(step)

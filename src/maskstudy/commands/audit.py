@@ -18,6 +18,7 @@ from maskstudy.randomness import stream
 from maskstudy.shape import build_shape
 
 GRID_LENGTH = 8  # positions of the access grids that the figures show
+GRID_CONDITION = 4  # of which so many are the condition, where the task has one
 TRAIN_EXAMPLES = 1024  # hidden anew in every batch, by the same rule; validation and test are audited whole
 
 
@@ -54,7 +55,7 @@ def main(arguments: list[str]) -> None:
             "position": leak and leak.position,
             "path": leak and leak.describe(),
             "scored_access": scored_access_digest(mask, shape.layers, test),
-            "grid": access_grid(mask, shape.layers, GRID_LENGTH),
+            "grid": access_grid(mask, shape.layers, GRID_LENGTH, GRID_CONDITION if test.condition_lengths.any() else 0),
         },
     )
 

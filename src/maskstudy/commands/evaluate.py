@@ -6,9 +6,8 @@ from safetensors.torch import load_file
 from maskstudy import tasks
 from maskstudy.commands import options
 from maskstudy.data.examples import read_examples
-from maskstudy.evaluation import log_probabilities
+from maskstudy.evaluation import build_model, log_probabilities
 from maskstudy.files import read_json, write_json, write_table
-from maskstudy.model import Transformer
 from maskstudy.schemas import PREDICTIONS
 from maskstudy.scoring import score
 from maskstudy.shape import build_shape
@@ -24,7 +23,7 @@ def main(arguments: list[str]) -> None:
 
     torch.set_num_threads(1)
     cell = given.settings["cell"]
-    model = Transformer(build_shape(tasks.build(given.settings["task"]), given.settings["model"]))
+    model = build_model(cell["mask"], build_shape(tasks.build(given.settings["task"]), given.settings["model"]))
     model.load_state_dict(load_file(given.run / "model.safetensors"))
     test = read_examples(given.data / "test.parquet")
     scores = score(log_probabilities(model, cell["mask"], test), test)
