@@ -34,6 +34,18 @@ def test_more_tokens_than_there_is_room_for_are_refused_and_nothing_is_kept():
     assert cache.filled == 3
 
 
+@pytest.mark.parametrize("rows", [[1, 0], [0, 0], [1], [1, 0, 1]])
+def test_texts_can_be_named_in_any_order_twice_or_not_at_all(rows):
+    cache = LayerCache(*torch.zeros(2, 2, 3, 5, 4))
+    keys, values = drawn(3, 0), drawn(3, 1)
+    cache.extended(keys, values)
+    cache.select(torch.tensor(rows))
+    more = torch.ones(len(rows), 3, 1, 4)
+    found = cache.extended(more, 2 * more)
+    assert torch.equal(found[0], torch.cat([keys[rows], more], 2))
+    assert torch.equal(found[1], torch.cat([values[rows], 2 * more], 2))
+
+
 def test_every_layer_has_room_of_its_own_for_every_head():
     shape = ModelShape(vocabulary=5, answers=5, length=9, width=12, layers=4, heads=3)
     cache = KeyValueCache(shape, 2, 7, torch.zeros(1, dtype=torch.float64))

@@ -1,17 +1,28 @@
-from itertools import pairwise
+from itertools import pairwise, product
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from maskstudy.audit import random_model as weights_drawn
+from maskstudy.errors import StudyError
 from maskstudy.evaluation import log_probabilities
-from maskstudy.generation import continuations, drawn, likeliest, scored_continuations, spelled
+from maskstudy.generation import (
+    beam_search,
+    continuations,
+    drawn,
+    likeliest,
+    scored_continuations,
+    spelled,
+    stepwise_log_probabilities,
+)
 from maskstudy.masks import layer_masks
 from maskstudy.randomness import stream
+from maskstudy.scoring import score
 from maskstudy.shape import POSITIONS, ModelShape
 from maskstudy.tasks.task import NOT_SCORED, NOWHERE
-from small_study import random_model
+from small_study import examples, random_model
 
 LENGTH, VOCABULARY, ANSWERS = 7, 9, 8  # one token is no answer, as padding
 MASKS = ("causal", "full", "lookahead-1")
@@ -184,6 +195,175 @@ def test_a_padded_prompt_is_continued_like_the_same_without_padding(mask, positi
     for row, condition, text in zip(rows, conditions, found, strict=True):
         alone = continuations(model, mask, row[None], 6, likeliest, condition_lengths=condition[None])
         np.testing.assert_array_equal(text, alone[0])
+
+
+# --- with an end, and by beam: all three families ---------------------------------------------------------------------
+
+FAMILIES = ("causal", "prefix", "encoder-decoder")
+END = 3
+
+
+def family(mask, seed=0, **changes):
+    """Few answers, so that all texts of a few tokens can be listed."""
+    sizes = {"vocabulary": 9, "answers": 4, "length": 12, "width": 8, "layers": 2, "heads": 2, "positions": "rotary"}
+    shape = ModelShape(**(sizes | changes))
+    return weights_drawn(shape, seed, mask) if mask == "encoder-decoder" else random_model(shape, seed)
+
+
+def conditioned(side="nowhere", seed=0):
+    """Five prompts of a condition and one token more, of different lengths: tokens, real, condition lengths."""
+    generator = np.random.default_rng(seed)
+    lengths = np.full(5, 3) if side == "nowhere" else np.array([3, 1, 2, 3, 1])
+    tokens = np.full((5, 4), 8, dtype=np.int16)
+    for row, length in zip(tokens, lengths, strict=True):
+        place = 0 if side in ("nowhere", "right") else 3 - length
+        row[place : place + length + 1] = generator.integers(4, 8, length + 1)
+    return tokens, None if side == "nowhere" else tokens != 8, lengths.astype(np.int32)
+
+
+def as_example(tokens, condition_length, text):
+    """A prompt and what follows as an example that scores what follows, and its end where it stands in it."""
+    text = text[: text.index(END) + 1] if END in text else text
+    given = tokens + [token for token in text if token != END]
+    targets = [NOT_SCORED] * (len(tokens) - 1) + text
+    targets += [NOT_SCORED] * (len(given) - len(targets))
+    return examples([given], targets=[targets], condition_lengths=[condition_length])
+
+
+def log_probability(model, mask, tokens, condition_length, text):
+    """Of a text, its end included, by one parallel pass over it."""
+    example = as_example(tokens, condition_length, text)
+    return -score(log_probabilities(model, mask, example), example).nats[0]
+
+
+def alone(prompts, row):
+    tokens, real, lengths = prompts
+    return tokens[row][slice(None) if real is None else real[row]].tolist(), int(lengths[row])
+
+
+@pytest.mark.parametrize("mask", FAMILIES)
+@pytest.mark.parametrize("side", ["nowhere", "left", "right"])
+def test_a_text_ends_with_its_end_and_is_the_likeliest_token_step_by_step(mask, side):
+    ended = 0
+    for seed in range(4):
+        model, given = family(mask, seed), conditioned(side, seed)
+        found = continuations(
+            model, mask, given[0], 6, likeliest, real=given[1], condition_lengths=given[2], end=END
+        ).tolist()
+        for row, text in enumerate(found):
+            written = []
+            while len(written) < 6 and END not in written:
+                choices = [log_probability(model, mask, *alone(given, row), [*written, token]) for token in range(4)]
+                written.append(int(np.argmax(choices)))
+            assert text == written + [END] * (6 - len(written))
+            ended += END in written
+    assert 0 < ended < 20
+
+
+@pytest.mark.parametrize("mask", FAMILIES)
+@pytest.mark.parametrize("side", ["nowhere", "left", "right"])
+def test_a_beam_of_one_is_greedy(mask, side):
+    for seed in range(6):
+        model, (tokens, real, lengths) = family(mask, seed), conditioned(side, seed)
+        greedy = continuations(model, mask, tokens, 6, likeliest, real=real, condition_lengths=lengths, end=END)
+        found = beam_search(model, mask, tokens, 6, 1, END, real=real, condition_lengths=lengths)
+        np.testing.assert_array_equal(found.tokens, greedy)
+
+
+@pytest.mark.parametrize("mask", FAMILIES)
+@pytest.mark.parametrize("side", ["nowhere", "left", "right"])
+def test_a_wide_beam_finds_the_likeliest_of_all_texts(mask, side):
+    """All 121 texts of at most four tokens, listed."""
+    better_than_greedy = 0
+    for seed in range(3):
+        model, given = family(mask, seed), conditioned(side, seed)
+        found = beam_search(model, mask, given[0], 4, 100, END, real=given[1], condition_lengths=given[2])
+        greedy = beam_search(model, mask, given[0], 4, 1, END, real=given[1], condition_lengths=given[2])
+        for row in range(5):
+            texts = [list(text) for steps in range(4) for text in product(range(3), repeat=steps)]
+            texts = [[*text, END] for text in texts] + [list(text) for text in product(range(3), repeat=4)]
+            scores = [log_probability(model, mask, *alone(given, row), text) for text in texts]
+            best = texts[int(np.argmax(scores))]
+            assert found.tokens[row].tolist() == best + [END] * (4 - len(best))
+            assert found.log_probabilities[row] == pytest.approx(max(scores), abs=1e-9)
+            assert greedy.log_probabilities[row] <= max(scores) + 1e-9
+            better_than_greedy += greedy.log_probabilities[row] < max(scores) - 1e-9
+    assert better_than_greedy
+
+
+def test_a_beam_keeps_the_likeliest_beginnings_and_no_more():
+    """Token 0 is the likelier beginning, but what follows token 1 is surer: only a beam of two finds it."""
+    said = {(): [0.6, 0.4], (0,): [0.5, 0.5], (1,): [0.01, 0.99]}
+
+    class Reader:
+        def __init__(self):
+            self.tokens = torch.zeros(1, 3, dtype=torch.int64)
+
+        def logits(self, place):
+            rows = [said.get(tuple(row[1:place].tolist()), [1e-9, 1.0]) for row in self.tokens]
+            return torch.tensor([[*row, 1e-9, 1e-9] for row in rows], dtype=torch.float64).log()
+
+        def select(self, rows):
+            self.tokens = self.tokens[rows]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("maskstudy.generation._reader", lambda *_: Reader())
+        texts = [beam_search(None, "causal", prompts(1, 1), 2, width, END).tokens[0].tolist() for width in (1, 2)]
+    assert texts == [[0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("mask", FAMILIES)
+@pytest.mark.parametrize("side", ["nowhere", "left", "right"])
+def test_token_by_token_and_in_one_parallel_pass_the_same_is_said(mask, side, positions):
+    model, given = family(mask, positions=positions), conditioned(side)
+    following = np.random.default_rng(1).integers(0, 3, (5, 5)).astype(np.int16)
+    found = stepwise_log_probabilities(model, mask, given[0], following, real=given[1], condition_lengths=given[2])
+    for row in range(5):
+        tokens, condition_length = alone(given, row)
+        example = as_example(tokens, condition_length, following[row].tolist())
+        parallel = log_probabilities(model, mask, example)
+        np.testing.assert_allclose(found[row], parallel, rtol=0, atol=1e-10)
+
+
+def test_an_encoder_decoder_reads_its_source_once_and_each_token_once(monkeypatch):
+    model, (tokens, _, lengths) = family("encoder-decoder"), conditioned()
+    read = {"encode": [], "decode": []}
+    for name in read:
+        original = getattr(type(model), name)
+
+        def spy(self, given, *arguments, name=name, original=original, **options):
+            read[name].append(given.shape[1])
+            return original(self, given, *arguments, **options)
+
+        monkeypatch.setattr(type(model), name, spy)
+    continuations(model, "encoder-decoder", tokens, 4, likeliest, condition_lengths=lengths)
+    assert read == {"encode": [3], "decode": [1, 1, 1, 1]}
+
+
+def test_writing_stops_when_every_text_has_ended():
+    model, (tokens, _, lengths) = family("causal"), conditioned()
+    with torch.no_grad():
+        model.answer.weight.zero_()  # all answers are equal, and the end is made to win
+    asked = []
+
+    def end_of(probabilities):
+        asked.append(len(probabilities))
+        return np.full(len(probabilities), END, dtype=np.int16)
+
+    found = continuations(model, "causal", tokens, 6, end_of, condition_lengths=lengths, end=END)
+    assert asked == [5]
+    assert (found == END).all()
+
+
+def test_what_an_encoder_decoder_cannot_read_is_refused():
+    model, (tokens, _, lengths) = family("encoder-decoder"), conditioned()
+    with pytest.raises(StudyError, match="needs a condition in every text"):
+        continuations(model, "encoder-decoder", tokens, 2, likeliest)
+    with pytest.raises(StudyError, match="needs a token after the condition"):
+        continuations(model, "encoder-decoder", tokens, 2, likeliest, condition_lengths=lengths + 1)
+    with pytest.raises(StudyError, match="built for at most 12 tokens; write fewer"):
+        continuations(model, "encoder-decoder", tokens, 12, likeliest, condition_lengths=lengths)
 
 
 # --- sampling ---------------------------------------------------------------------------------------------------------

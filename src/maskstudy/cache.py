@@ -42,7 +42,11 @@ class LayerCache:
 
     def select(self, rows: Tensor) -> None:
         """Go on with the texts at `rows` `[new batch]`, which may name a text twice or not at all."""
-        self.keys, self.values = self.keys[rows], self.values[rows]
+        if len(rows) != len(self.keys):
+            self.keys, self.values = self.keys[rows], self.values[rows]
+            return
+        for kept in (self.keys, self.values):  # the room that is left need not be copied
+            kept[:, :, : self.filled] = kept[rows, :, : self.filled]
 
 
 class KeyValueCache:

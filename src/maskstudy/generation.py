@@ -7,6 +7,7 @@ copy. The loss that it reached says nothing about this text, which is why both a
 
 import string
 from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -15,7 +16,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from maskstudy.cache import KeyValueCache
-from maskstudy.masks import is_settled, layer_masks
+from maskstudy.encoder_decoder import EncoderDecoder, Source
+from maskstudy.errors import StudyError
+from maskstudy.evaluation import Model
+from maskstudy.masks import encoder_decoder_masks, is_settled, layer_masks
 from maskstudy.model import Transformer
 from maskstudy.randomness import categories
 from maskstudy.tasks.task import NOT_SCORED, NOWHERE, Examples, Task, next_tokens
@@ -35,7 +39,7 @@ def drawn(generator: np.random.Generator) -> Choice:
 
 @torch.inference_mode()
 def continuations(
-    model: Transformer,
+    model: Model,
     mask: str,
     prompts: NDArray[np.int16],
     steps: int,
@@ -43,25 +47,166 @@ def continuations(
     *,
     real: NDArray[np.bool_] | None = None,
     condition_lengths: NDArray[np.int32] | None = None,
+    end: int | None = None,
 ) -> NDArray[np.int16]:
     """Let a model write on, token by token.
 
-    At each step the model reads the newest tokens, all but one of those it was built for (the last position of an
+    At each step a transformer reads the newest tokens, all but one of those it was built for (the last position of an
     example is never scored, so that no answer there was trained), under its mask, and its answer at the newest
-    position is written down.
+    position is written down. An encoder–decoder reads its source once.
 
     Args:
         model: put into evaluation mode; its answers are tokens.
         mask: usually the one that it was trained with.
-        prompts: `[texts, prompt]`, at least one real token each.
+        prompts: `[texts, prompt]`, at least one real token each; at least one after the condition, if an encoder reads
+            that.
         steps: how many tokens to write.
         choose: `likeliest`, or `drawn(generator)`; gets probabilities `[texts, answers]`.
         real: `[texts, prompt]` bool, False where a prompt is padded, wherever that is; None where none is.
         condition_lengths: `[texts]`, real tokens of the condition, which a text begins with; None where there is none.
+        end: the token that ends a text; None where texts have no end.
 
     Returns:
-        `[texts, steps]`.
+        `[texts, steps]`; after a text's `end` it goes on with `end`.
+
+    Raises:
+        StudyError: an encoder–decoder gets no condition, nothing after it, or has no room for so many steps.
     """
+    reader = _reader(model, mask, prompts, steps, real, condition_lengths)
+    start = prompts.shape[1]
+    ended = torch.zeros(len(prompts), dtype=torch.bool)
+    for place in range(start, start + steps):
+        chosen = torch.from_numpy(choose(reader.logits(place).double().softmax(-1).numpy()))
+        reader.tokens[:, place] = chosen
+        if end is not None:
+            reader.tokens[ended, place] = end
+            ended |= chosen == end
+            if ended.all():
+                reader.tokens[:, place + 1 :] = end
+                break
+    return reader.tokens[:, start:].numpy().astype(np.int16)
+
+
+class Found(NamedTuple):
+    """The likeliest text that a search has found for each prompt."""
+
+    tokens: NDArray[np.int16]  # texts, steps
+    log_probabilities: NDArray[np.float64]  # texts: of the whole text, its end included
+
+
+@torch.inference_mode()
+def beam_search(
+    model: Model,
+    mask: str,
+    prompts: NDArray[np.int16],
+    steps: int,
+    width: int,
+    end: int,
+    *,
+    real: NDArray[np.bool_] | None = None,
+    condition_lengths: NDArray[np.int32] | None = None,
+) -> Found:
+    """Look for the likeliest text: at each step, go on with the `width` likeliest beginnings of each.
+
+    A beginning that has ended keeps its place and its probability. Others only lose by going on, so the search is over
+    as soon as the likeliest of every prompt has ended. Probabilities are not divided by lengths. With a width of 1 it
+    is greedy choice.
+
+    Args:
+        model: as for `continuations`, and so the others.
+        mask: as there.
+        prompts: as there.
+        steps: most tokens of a text.
+        width: how many beginnings to keep.
+        end: the token that ends a text.
+        real: as there.
+        condition_lengths: as there.
+
+    Returns:
+        The likeliest text of each prompt among those that were kept; after its `end` it goes on with `end`.
+
+    Raises:
+        StudyError: as `continuations`.
+    """
+    reader = _reader(model, mask, prompts, steps, real, condition_lengths)
+    texts, start = len(prompts), prompts.shape[1]
+    scores = torch.zeros(texts, 1, dtype=torch.float64)  # texts, beginnings
+    ended = torch.zeros(texts, 1, dtype=torch.bool)
+    for place in range(start, start + steps):
+        following = reader.logits(place).double().log_softmax(-1).unflatten(0, (texts, -1))
+        answers = following.shape[-1]  # texts, beginnings, answers
+        nothing_more = torch.full((answers,), -torch.inf, dtype=torch.float64)
+        nothing_more[end] = 0.0
+        candidates = (scores[..., None] + torch.where(ended[..., None], nothing_more, following)).flatten(1)
+        scores, order = (kept[:, :width] for kept in candidates.sort(dim=1, descending=True, stable=True))
+        parents, chosen = order // answers, order % answers  # texts, beginnings
+        rows = parents + torch.arange(texts)[:, None] * ended.shape[1]
+        reader.select(rows.flatten())
+        reader.tokens[:, place] = chosen.flatten()
+        ended = ended.gather(1, parents) | (chosen == end)
+        if ended[:, 0].all():
+            reader.tokens[:, place + 1 :] = end
+            break
+    best = torch.arange(texts) * ended.shape[1]  # the first of each text is the likeliest
+    return Found(reader.tokens[best, start:].numpy().astype(np.int16), scores[:, 0].numpy())
+
+
+@torch.inference_mode()
+def stepwise_log_probabilities(
+    model: Model,
+    mask: str,
+    prompts: NDArray[np.int16],
+    following: NDArray[np.int16],
+    *,
+    real: NDArray[np.bool_] | None = None,
+    condition_lengths: NDArray[np.int32] | None = None,
+) -> NDArray[np.float64]:
+    """What a model says token by token, as it does when it writes, when it is given each token that follows.
+
+    Args:
+        model: as for `continuations`, and so the others.
+        mask: as there.
+        prompts: as there.
+        following: `[texts, steps]`, the tokens that are given.
+        real: as there.
+        condition_lengths: as there.
+
+    Returns:
+        `[texts, steps, answers]` natural logarithms; the first of each before any token of `following` is given.
+
+    Raises:
+        StudyError: as `continuations`.
+    """
+    start, steps = prompts.shape[1], following.shape[1]
+    reader = _reader(model, mask, prompts, steps, real, condition_lengths)
+    reader.tokens[:, start:] = torch.from_numpy(following.astype(np.int64))
+    said = [reader.logits(place).double().log_softmax(-1) for place in range(start, start + steps)]
+    return torch.stack(said, dim=1).numpy()
+
+
+class _Reader(Protocol):
+    """A model that reads texts while they grow, and goes on with some of them."""
+
+    tokens: Tensor  # texts, all tokens: those that are there already, all padding to their left, and room for more
+
+    def logits(self, place: int) -> Tensor:
+        """The answers `[texts, answers]` at the position before `place`, the newest."""
+        ...
+
+    def select(self, rows: Tensor) -> None:
+        """Go on with the texts at `rows`, which may name a text twice or not at all."""
+        ...
+
+
+def _reader(
+    model: Model,
+    mask: str,
+    prompts: NDArray[np.int16],
+    steps: int,
+    real: NDArray[np.bool_] | None,
+    condition_lengths: NDArray[np.int32] | None,
+) -> _Reader:
+    """The reader of a model, with the prompts in it and room for `steps` tokens more."""
     model.eval()
     start = prompts.shape[1]
     tokens = torch.zeros(len(prompts), start + steps, dtype=torch.int64)  # texts, all tokens
@@ -73,14 +218,13 @@ def continuations(
         # All padding to the left, so that the newest tokens stand together and a look-ahead of one token is one.
         order = keys.int().argsort(dim=-1, stable=True)
         tokens, keys = tokens.gather(-1, order), keys.gather(-1, order)
-    reader = _Reader(model, mask, tokens, start, keys, conditions)
-    for place in range(start, start + steps):
-        tokens[:, place] = torch.from_numpy(choose(reader.logits(place).double().softmax(-1).numpy()))
-    return tokens[:, start:].numpy().astype(np.int16)
+    if isinstance(model, EncoderDecoder):
+        return _EncoderDecoderReader(model, tokens, start, keys, conditions)
+    return _TransformerReader(model, mask, tokens, start, keys, conditions)
 
 
-class _Reader:
-    """A model that reads texts while they grow.
+class _TransformerReader:
+    """A transformer that reads texts while they grow.
 
     As long as all of a text fits, and a token that joins changes nothing before it, a step computes the newest token
     alone, against a cache of those before. Otherwise everything is computed anew.
@@ -110,6 +254,16 @@ class _Reader:
         masks = self._masks(begin, place)
         return self.model(self.tokens[:, begin:place], masks, places=self._places(begin, place, begin))[:, -1]
 
+    def select(self, rows: Tensor) -> None:
+        """Go on with the texts at `rows`, which may name a text twice or not at all."""
+        texts = len(self.tokens)
+        self.tokens = self.tokens[rows]
+        self.keys = None if self.keys is None else self.keys[rows]
+        self.conditions = None if self.conditions is None else self.conditions[rows]
+        if self.cache is not None:
+            self.cache.select(rows)
+            self.masks = [mask[rows] if mask.dim() == 4 and len(mask) == texts else mask for mask in self.masks]
+
     def _masks(self, begin: int, end: int) -> list[Tensor]:
         """Of all layers, over the tokens from `begin` to `end`."""
         keys, conditions = None if self.keys is None else self.keys[:, begin:end], self.conditions
@@ -122,7 +276,52 @@ class _Reader:
         """The places of the tokens from `new` to `end` in what is read, which starts at `begin`."""
         if self.keys is None:
             return None
-        return (self.keys[:, begin:end].cumsum(-1) - 1).clamp(min=0)[:, new - begin :]
+        return _places(self.keys[:, begin:end])[:, new - begin :]
+
+
+class _EncoderDecoderReader:
+    """An encoder–decoder that has read its sources once, and reads the targets while they grow, against a cache."""
+
+    def __init__(
+        self, model: EncoderDecoder, tokens: Tensor, start: int, keys: Tensor | None, conditions: Tensor | None
+    ) -> None:
+        """Read `tokens` `[texts, all tokens]`, the first `start` of which are there already."""
+        if conditions is None or not conditions.all():
+            raise StudyError("generation: an encoder–decoder needs a condition in every text")
+        keys = torch.ones_like(tokens, dtype=torch.bool) if keys is None else keys
+        ends = (~keys).sum(-1, keepdim=True) + conditions[:, None]  # texts, 1: of the condition
+        before = torch.arange(tokens.shape[1]) < ends
+        source, self.begin = slice(0, int(ends.max())), int(ends.min())  # the targets are read from `begin` on
+        if source.stop >= start:
+            raise StudyError("generation: an encoder–decoder needs a token after the condition in every text")
+        if max(source.stop, tokens.shape[1] - self.begin) > model.shape.length:
+            raise StudyError(f"generation: the model was built for at most {model.shape.length} tokens; write fewer")
+        self.model, self.tokens = model, tokens
+        source_keys, target_keys = (keys & before)[:, source], (keys & ~before)[:, self.begin :]
+        masks = encoder_decoder_masks(source_keys, target_keys)
+        self.target_mask, self.cross_mask = masks.target, masks.cross
+        self.source = model.encode(tokens[:, source], masks.source, places=_places(source_keys))
+        self.places = _places(target_keys)
+        self.cache = model.new_cache(*target_keys.shape)
+
+    def logits(self, place: int) -> Tensor:
+        """The answers `[texts, answers]` at the position before `place`, the newest."""
+        new = slice(self.cache.filled, place - self.begin)
+        masks = self.target_mask[..., new, : new.stop], self.cross_mask
+        tokens = self.tokens[:, self.begin :][:, new]
+        return self.model.decode(tokens, self.source, masks, places=self.places[:, new], cache=self.cache)[:, -1]
+
+    def select(self, rows: Tensor) -> None:
+        """Go on with the texts at `rows`, which may name a text twice or not at all."""
+        self.tokens, self.places = self.tokens[rows], self.places[rows]
+        self.target_mask, self.cross_mask = self.target_mask[rows], self.cross_mask[rows]
+        self.source = [Source(*(each[rows] for each in layer)) for layer in self.source]
+        self.cache.select(rows)
+
+
+def _places(keys: Tensor) -> Tensor:
+    """The place of each token among the real ones; of padding, anything that is a place."""
+    return (keys.cumsum(-1) - 1).clamp(min=0)
 
 
 def scored_continuations(prompts: NDArray[np.int16], following: NDArray[np.int16]) -> Examples:
