@@ -32,3 +32,4 @@ rule all:
         every_run(f"{RUN}/metrics.json"),
         every_run(f"{RUN}/examples.parquet"),
         GENERATED,
+        DECODED,

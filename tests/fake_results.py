@@ -41,6 +41,7 @@ class FakeTask:
         equal_access: True where all masks see the same at the scored positions.
         declared: `(metric, mask_a, mask_b, margin)` of the comparisons that config.yaml declares.
         layers: layers of the model.
+        written: True where models write whole answers, and the baseline nothing else.
     """
 
     masks: tuple[str, ...] = ("causal", "full")
@@ -53,6 +54,7 @@ class FakeTask:
     equal_access: bool = False
     declared: tuple[tuple[str, str, str, float | None], ...] = ()
     layers: int = 3
+    written: bool = False
 
 
 LOOKAHEADS = ("causal", "lookahead-1", "lookahead-2", "lookahead-4", "full")
@@ -174,18 +176,20 @@ def _write_cell(
     reference = study.folder / "references" / task / mask
     simple = float(np.mean(accuracy)) + fake.baseline
     # The ideal observer's scores stand in the parquet; without one, the baseline's.
-    found = _predictions(study, simple if best is None else best, reference.with_suffix(".parquet"))
+    found, rates = _predictions(
+        study, simple if best is None else best, reference.with_suffix(".parquet"), fake.written
+    )
     files.write_json(
         reference.with_suffix(".json"),
         {
             **cell,
-            "baseline": {"accuracy": simple, "nats": _nats(simple)},
+            "baseline": rates or {"accuracy": simple, "nats": _nats(simple)},
             "ceiling": None if best is None else {"accuracy": found, "nats": _nats(found)},
             "unigram": {"accuracy": 0.2, "nats": 2.4} if fake.controls else None,
         },
     )
     for seed, value in enumerate(accuracy):
-        _write_run(study, task, mask, role, seed, value)
+        _write_run(study, task, mask, role, seed, value, fake.written)
         if fake.controls:
             _write_text(study, cell | {"role": role, "seed": seed}, "baseline" if best is None else "ceiling")
 
@@ -218,11 +222,14 @@ def _cost(mask: str) -> dict[str, Any]:
     }
 
 
-def _predictions(study: _Study, accuracy: float, path: Path) -> float:
-    """Write the scores of each test example; give the accuracy that they amount to."""
+def _predictions(study: _Study, accuracy: float, path: Path, written: bool) -> tuple[float, dict[str, float]]:
+    """Write the scores of each test example; give the accuracy and the rates of errors that they amount to."""
     right = np.zeros(EXAMPLES * SCORED, dtype=int)
     right[: round(accuracy * len(right))] = 1
     correct = study.generator.permutation(right).reshape(EXAMPLES, SCORED)
+    errors = SCORED - correct.sum(axis=1)
+    wrong = errors > np.median(errors)
+    lengths = SCORED + study.generator.integers(0, 3, EXAMPLES) if written else np.full(EXAMPLES, SCORED)
     for example, row in enumerate(correct):
         study.add(
             "predictions",
@@ -231,14 +238,20 @@ def _predictions(study: _Study, accuracy: float, path: Path) -> float:
             correct=int(row.sum()),
             nats=_nats(float(row.mean())) * SCORED,
             predictions=row.tolist(),
+            words=1 if written else None,
+            wrong_words=int(wrong[example]) if written else None,
+            phonemes=int(lengths[example]) if written else None,
+            phoneme_errors=int(errors[example]) if written else None,
+            written=row.tolist() if written else None,
         )
     study.write("predictions", schemas.PREDICTIONS, path)
-    return float(correct.mean())
+    rates = {"per": float(errors.sum() / lengths.sum()), "wer": float(wrong.mean())} if written else {}
+    return float(correct.mean()), rates
 
 
-def _write_run(study: _Study, task: str, mask: str, role: str, seed: int, aim: float) -> None:
+def _write_run(study: _Study, task: str, mask: str, role: str, seed: int, aim: float, written: bool) -> None:
     run = study.folder / "runs" / task / mask / f"seed-{seed}"
-    accuracy = _predictions(study, aim, run / "examples.parquet")
+    accuracy, rates = _predictions(study, aim, run / "examples.parquet", written)
     nats = _nats(accuracy)
     for step in range(0, STEPS + 1, 40):
         for split in ("train", "validation"):
@@ -261,7 +274,7 @@ def _write_run(study: _Study, task: str, mask: str, role: str, seed: int, aim: f
         {
             **cell,
             "role": role,
-            "metrics": {"accuracy": accuracy, "nats": nats},
+            "metrics": {"accuracy": accuracy, "nats": nats} | rates,
             "scored": EXAMPLES * SCORED,
             **_cost(mask),
         },

@@ -21,7 +21,7 @@ from maskstudy.comparisons import (
     effect_sizes,
 )
 from maskstudy.errors import StudyError
-from maskstudy.statistics import bca_interval, hierarchical_interval, holm
+from maskstudy.statistics import bca_interval, hierarchical_interval, hierarchical_ratio_interval, holm
 
 SETTINGS = {"alpha": 0.05, "confidence": 0.95, "resamples": 500}
 SEEDS = 8
@@ -380,6 +380,36 @@ class TestEffectSizes:
         assert (row["low"], row["high"], row["method"]) == (interval.low, interval.high, interval.method)
         assert row["superiority"] == 1.0
         assert row["standardised_effect"] == pytest.approx(by_seed.mean() / by_seed.std(ddof=1))
+
+    def test_a_ratio_whose_totals_differ_has_an_interval_of_ratios(self):
+        generator = np.random.default_rng(5)
+        cells = {}
+        for mask in ("full", "causal"):
+            tables = []
+            for _ in range(3):
+                words = (np.arange(len(SCORED)) % 2 == 0).astype(int)  # every second example is another variant
+                phonemes = words * generator.integers(4, 8, len(SCORED))
+                errors = words * generator.integers(0, 3, len(SCORED))
+                table = predictions(SCORED, SCORED)
+                tables.append(
+                    table.assign(words=words, wrong_words=errors > 0, phonemes=phonemes, phoneme_errors=errors)
+                )
+            cells["tagging", mask] = cell_scores("tagging", mask, tables)
+        scores = cells["tagging", "full"]
+        assert list(scores.sums) == ["accuracy", "nats", "per", "wer"]
+        np.testing.assert_allclose(
+            scores.by_seed("per"), scores.sums["per"].sum(1) / scores.totals["per"].sum(1), rtol=1e-12
+        )
+        comparisons = pd.DataFrame(
+            [{"task": "tagging", "metric": metric, "mask_a": "full", "mask_b": "causal"} for metric in ("per", "wer")]
+        )
+        per, wer = (row for _, row in effect_sizes(comparisons, cells, SETTINGS).iterrows())
+        a, b = ((cells["tagging", mask].sums, cells["tagging", mask].totals) for mask in ("full", "causal"))
+        how = {"confidence": 0.95, "resamples": 500, "seed": RESAMPLING_SEED}
+        ratio = hierarchical_ratio_interval((a[0]["per"], a[1]["per"]), (b[0]["per"], b[1]["per"]), **how)
+        assert (per["low"], per["high"]) == (ratio.low, ratio.high)
+        plain = hierarchical_interval(a[0]["wer"] - b[0]["wer"], a[1]["wer"][0], **how)
+        assert (wer["low"], wer["high"]) == (plain.low, plain.high)
 
     def test_superiority_is_that_of_the_better_value(self):
         """In nats the lower one wins: `full` under two of three seeds."""

@@ -14,8 +14,8 @@ from maskstudy.digests import reachable, source_digest
 from maskstudy.errors import StudyError
 
 PACKAGE = Path(digests.__file__).parent
-OF_TASKS = ("prepare", "audit", "reference", "train", "evaluate", "generate", "supervision")  # verbs that build a task
-OF_MODELS = ("audit", "train", "evaluate", "generate", "supervision")  # verbs that need torch
+OF_TASKS = ("prepare", "audit", "reference", "train", "evaluate", "generate", "decode", "supervision")  # build a task
+OF_MODELS = ("audit", "train", "evaluate", "generate", "decode", "supervision")  # verbs that need torch
 
 
 def modules(*names):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from maskstudy.errors import StudyError
 from maskstudy.encoder_decoder import EncoderDecoder
+from maskstudy.errors import StudyError
 from maskstudy.masks import encoder_decoder_masks, layer_masks
 from maskstudy.model import Transformer
 from maskstudy.shape import POSITIONS, ModelShape, build_shape, encoder_decoder_flops, encoder_layers, forward_flops

@@ -17,6 +17,7 @@ from maskstudy.statistics import (
     bca_interval,
     equivalence_p,
     hierarchical_interval,
+    hierarchical_ratio_interval,
     holm,
     probability_of_superiority,
     reachable,
@@ -153,6 +154,50 @@ class TestHierarchicalInterval:
         assert interval.method == "hierarchical"
         assert np.mean(ratios < interval.low) == pytest.approx(0.1, abs=0.01)
         assert np.mean(ratios > interval.high) == pytest.approx(0.1, abs=0.01)
+
+    def test_ratios_of_equal_totals_are_those_of_the_plain_one(self):
+        generator = np.random.default_rng(7)
+        a, b = generator.integers(0, 4, (2, 3, 20)).astype(float)
+        totals = np.repeat(generator.integers(4, 9, (1, 20)), 3, axis=0).astype(float)
+        how = {"confidence": 0.9, "resamples": 1000, "seed": 1}
+        ratio = hierarchical_ratio_interval((a, totals), (b, totals), **how)
+        plain = hierarchical_interval(a - b, totals[0], **how)
+        assert (ratio.low, ratio.high) == pytest.approx((plain.low, plain.high), abs=1e-12)
+        assert ratio.method == plain.method
+
+    def test_ratios_are_all_crossed_resamples_where_totals_differ(self):
+        generator = np.random.default_rng(8)
+        sums = generator.integers(0, 5, (2, 3, 4)).astype(float)
+        totals = generator.integers(5, 9, (2, 3, 4)).astype(float)
+        differences = []
+        for examples in all_resamples(4):
+            chosen = list(examples)
+            rates = sums[:, :, chosen].sum(2) / totals[:, :, chosen].sum(2)
+            differences += [(rates[0] - rates[1])[list(seeds)].mean() for seeds in all_resamples(3)]
+        interval = hierarchical_ratio_interval(
+            (sums[0], totals[0]), (sums[1], totals[1]), confidence=0.8, resamples=40_000, seed=0
+        )
+        assert interval.method == "hierarchical"
+        assert np.mean(np.array(differences) < interval.low) == pytest.approx(0.1, abs=0.01)
+        assert np.mean(np.array(differences) > interval.high) == pytest.approx(0.1, abs=0.01)
+
+    def test_ratios_leave_out_examples_without_totals_and_refuse_what_does_not_fit(self):
+        how = {"confidence": 0.9, "resamples": 500, "seed": 1}
+        generator = np.random.default_rng(9)
+        a, b = generator.integers(0, 3, (2, 3, 10)).astype(float)
+        totals = generator.integers(3, 6, (2, 3, 10)).astype(float)
+        whole = hierarchical_ratio_interval((a, totals[0]), (b, totals[1]), **how)
+        padded = [np.insert(each, [0, 5, 10], 0.0, axis=1) for each in (a, totals[0], b, totals[1])]
+        assert hierarchical_ratio_interval(tuple(padded[:2]), tuple(padded[2:]), **how) == whole
+        some = totals[0].copy()
+        some[1, 4] = 0
+        with pytest.raises(ValueError, match="in some seeds alone"):
+            hierarchical_ratio_interval((a, some), (b, totals[1]), **how)
+        with pytest.raises(ValueError, match="finite and"):
+            hierarchical_ratio_interval((a * np.nan, totals[0]), (b, totals[1]), **how)
+        with pytest.raises(StudyError, match=r"1 seed\(s\)"):
+            hierarchical_ratio_interval((a[:1], totals[0, :1]), (b[:1], totals[1, :1]), **how)
+        assert hierarchical_ratio_interval((a, totals[0]), (a, totals[0]), **how).method == "constant"
 
     def test_each_axis_counts(self):
         """Seeds alike leave the chance of the examples, examples alike that of the seeds; neither has no width."""

@@ -16,6 +16,7 @@ VERBS = {
     "evaluate": "score one trained model on the test examples",
     "generate": "let one trained model write text by itself, and judge it",
     "supervision": "score models that trained on every byte, and on the last alone, on the same final bytes",
+    "decode": "let one trained model write answers by greedy choice and by beam, token by token",
     "gather": "collect all runs into metrics.parquet, timing.parquet and audit.parquet",
     "compare": "compare masks over paired seeds, and models with their ceilings",
     "figure": "draw one figure as SVG and PNG, with its data as CSV",

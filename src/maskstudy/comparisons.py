@@ -22,6 +22,7 @@ from maskstudy.statistics import (
     bca_interval,
     equivalence_p,
     hierarchical_interval,
+    hierarchical_ratio_interval,
     holm,
     probability_of_superiority,
     sign_flip_p,
@@ -37,6 +38,12 @@ WITHIN = "within .01"  # of `CLOSE_TO_CEILING`
 NOT_LEARNED = "not learned"
 FLOAT32_ROUNDING = 1e-6  # a model's float32 scores may pass an exact ceiling by this much and prove nothing
 _PAIR = ["task", "metric", "mask_a", "mask_b"]
+_MEASURED = {  # the columns of `schemas.PREDICTIONS` that each metric is the ratio of
+    "accuracy": ("correct", "scored"),
+    "nats": ("nats", "scored"),
+    "per": ("phoneme_errors", "phonemes"),
+    "wer": ("wrong_words", "words"),
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,9 @@ class CellScores:
         mask: name of the mask.
         examples: `[examples]`, numbers of the test examples.
         scored: `[examples]`, scored positions of each test example, the same for all seeds.
-        sums: metric -> `[seeds, examples]`, summed over the scored positions of each example.
+        sums: metric -> `[seeds, examples]`, summed over each example.
+        totals: metric -> `[seeds, examples]`, what the sum is a share of: the scored positions of each example, its
+            words, or the phonemes of its nearest right answer.
     """
 
     task: str
@@ -56,10 +65,11 @@ class CellScores:
     examples: NDArray[np.int64]
     scored: NDArray[np.float64]
     sums: Mapping[str, NDArray[np.float64]]
+    totals: Mapping[str, NDArray[np.float64]]
 
     def by_seed(self, metric: str) -> NDArray[np.float64]:
-        """The metric of each seed, per scored position, `[seeds]`."""
-        return self.sums[metric].sum(axis=1) / self.scored.sum()
+        """The metric of each seed, `[seeds]`."""
+        return self.sums[metric].sum(axis=1) / self.totals[metric].sum(axis=1)
 
 
 def cell_scores(task: str, mask: str, predictions: Sequence[pd.DataFrame]) -> CellScores:
@@ -73,19 +83,7 @@ def cell_scores(task: str, mask: str, predictions: Sequence[pd.DataFrame]) -> Ce
     Raises:
         StudyError: two seeds were not scored on the same positions of the same examples, or no position is scored.
     """
-    of_seeds = [
-        CellScores(
-            task=task,
-            mask=mask,
-            examples=table["example"].to_numpy(dtype=np.int64),
-            scored=table["scored"].to_numpy(dtype=np.float64),
-            sums={
-                "accuracy": table["correct"].to_numpy(dtype=np.float64)[None],
-                "nats": table["nats"].to_numpy(dtype=np.float64)[None],
-            },
-        )
-        for table in predictions
-    ]
+    of_seeds = [_of_one_seed(task, mask, table) for table in predictions]
     first = of_seeds[0]
     for other in of_seeds[1:]:
         _require_same_positions(first, other, f"{task}, mask {mask}: two seeds")
@@ -93,8 +91,21 @@ def cell_scores(task: str, mask: str, predictions: Sequence[pd.DataFrame]) -> Ce
         raise StudyError(
             f"{task}, mask {mask}: no position of its test examples is scored; check the task's test split"
         )
-    sums = {metric: np.concatenate([scores.sums[metric] for scores in of_seeds]) for metric in HIGHER_IS_BETTER}
-    return replace(first, sums=sums)
+    sums, totals = (
+        {metric: np.concatenate([getattr(scores, kind)[metric] for scores in of_seeds]) for metric in first.sums}
+        for kind in ("sums", "totals")
+    )
+    return replace(first, sums=sums, totals=totals)
+
+
+def _of_one_seed(task: str, mask: str, table: pd.DataFrame) -> CellScores:
+    measured = {metric: both for metric, both in _MEASURED.items() if both[1] in table and table[both[1]].notna().all()}
+    sums, totals = (
+        {metric: table[both[place]].to_numpy(dtype=np.float64)[None] for metric, both in measured.items()}
+        for place in (0, 1)
+    )
+    examples, scored = table["example"].to_numpy(dtype=np.int64), table["scored"].to_numpy(dtype=np.float64)
+    return CellScores(task, mask, examples, scored, sums, totals)
 
 
 def compare(
@@ -190,11 +201,11 @@ def ceiling_gaps(cells: Iterable[tuple[CellScores, CellScores]], settings: Mappi
     """
     rows: list[dict[str, Any]] = []
     pairs = list(cells)
-    corrected = 1 - (1 - settings["confidence"]) / max(1, len(pairs) * len(HIGHER_IS_BETTER))
+    corrected = 1 - (1 - settings["confidence"]) / max(1, sum(len(observer.sums) for _, observer in pairs))
     for model, observer in pairs:
         _require_same_positions(model, observer, f"{model.task}, mask {model.mask}: runs and ideal observer")
-        for metric, higher_is_better in HIGHER_IS_BETTER.items():
-            sign = 1.0 if higher_is_better else -1.0
+        for metric in observer.sums:
+            sign = 1.0 if HIGHER_IS_BETTER[metric] else -1.0
             interval_at = partial(
                 hierarchical_interval,
                 sign * (model.sums[metric] - observer.sums[metric]),
@@ -247,13 +258,14 @@ def effect_sizes(
     for task, metric, mask_a, mask_b in comparisons[_PAIR].itertuples(index=False, name=None):
         a, b = scores[task, mask_a], scores[task, mask_b]
         _require_same_positions(a, b, f"{task}: masks {mask_a} and {mask_b}")
-        interval = hierarchical_interval(
-            a.sums[metric] - b.sums[metric],
-            a.scored,
-            confidence=settings["confidence"],
-            resamples=settings["resamples"],
-            seed=RESAMPLING_SEED,
-        )
+        how = {"confidence": settings["confidence"], "resamples": settings["resamples"], "seed": RESAMPLING_SEED}
+        totals = a.totals[metric][0]
+        if (a.totals[metric] == totals).all() and (b.totals[metric] == totals).all():
+            interval = hierarchical_interval(a.sums[metric] - b.sums[metric], totals, **how)
+        else:
+            interval = hierarchical_ratio_interval(
+                (a.sums[metric], a.totals[metric]), (b.sums[metric], b.totals[metric]), **how
+            )
         value_a, value_b = a.by_seed(metric), b.by_seed(metric)
         better = (value_a, value_b) if HIGHER_IS_BETTER[metric] else (value_b, value_a)
         rows.append(

@@ -19,6 +19,7 @@ from maskstudy.errors import StudyError
 from maskstudy.shape import build_shape, encoder_layers
 from maskstudy.statistics import reachable
 from maskstudy.supervision import alike
+from maskstudy.tasks.task import Written
 from maskstudy.training_settings import TrainingSettings
 
 Config = dict[str, Any]
@@ -157,6 +158,15 @@ def supervision(config: Config) -> list[str]:
         StudyError: as `task_settings`.
     """
     return alike({name: task_settings(config, name) for name in config["tasks"]})
+
+
+def is_written(config: Config, name: str) -> bool:
+    """Whether a model of this task writes whole answers, given the condition of an example.
+
+    Raises:
+        StudyError: as `task_settings`.
+    """
+    return isinstance(tasks.build(task_settings(config, name)), Written)
 
 
 def model_settings(config: Config, name: str) -> dict[str, Any]:

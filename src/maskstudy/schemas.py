@@ -38,6 +38,12 @@ PREDICTIONS = pa.schema(  # examples.parquet of a run, references/{task}/{mask}.
         _required("correct", pa.int32()),
         _required("nats", pa.float64()),  # summed over the scored positions
         _required("predictions", pa.list_(pa.int16())),  # the likeliest answer at each scored position, in order
+        # Of tasks whose answers are written; at the first example of each word, 0 and nothing at its others.
+        pa.field("words", pa.int32()),
+        pa.field("wrong_words", pa.int32()),
+        pa.field("phonemes", pa.int32()),  # of the nearest right answer
+        pa.field("phoneme_errors", pa.int32()),  # edit distance to it
+        pa.field("written", pa.list_(pa.int16())),
     ]
 )
 

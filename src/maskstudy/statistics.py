@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from maskstudy.errors import StudyError
 
-HIGHER_IS_BETTER = {"accuracy": True, "nats": False}  # every metric of the study, in the order of its tables
+# Every metric of the study, in the order of its tables. A task has some of them.
+HIGHER_IS_BETTER = {"accuracy": True, "nats": False, "per": False, "wer": False}
 
 # Metrics are of order 1, so values that differ by less than this differ by rounding alone (0.8 - 0.7 is not 0.7 - 0.6).
 ROUNDING = 1e-12
@@ -143,6 +144,56 @@ def hierarchical_interval(
         summed = np.einsum("rs,rs->r", seed_counts, by_seed)  # [rows]
         ratios[start : start + rows] = summed / (seeds * np.einsum("re,e->r", example_counts, weights))
     return _percentile_interval(ratios, confidence, "hierarchical")
+
+
+def hierarchical_ratio_interval(
+    a: tuple[ArrayLike, ArrayLike],
+    b: tuple[ArrayLike, ArrayLike],
+    *,
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> Interval:
+    """`hierarchical_interval` for ratios whose totals differ between seeds and masks, such as phoneme error rates.
+
+    What an answer is compared with, and so how long it is, depends on the answer. The statistic is the mean over seeds
+    of `sum(a) / sum(totals of a) - sum(b) / sum(totals of b)`; seeds and examples are drawn as there, both sides alike.
+
+    Args:
+        a: sums and totals, `[seeds, examples]` each, of one mask. Examples whose totals are all 0 are left out.
+        b: the same of the other, of the same seeds and examples.
+        confidence: coverage, 0.95 for a 95 % interval.
+        resamples: number of bootstrap resamples.
+        seed: of the resampling; equal arguments give equal intervals.
+
+    Raises:
+        StudyError: fewer than two seeds or two scored examples, or an interval of width 0 though the values differ.
+        ValueError: the axes do not fit, or a number is not finite, or an example has a total on one side alone.
+    """
+    values = np.stack([np.asarray(each, dtype=np.float64) for each in (*a, *b)])
+    if values.ndim != 3 or not np.isfinite(values).all():
+        raise ValueError(f"sums and totals must be finite and [seeds, examples] each, not together {values.shape}")
+    counted = (values[1::2] > 0).any(axis=(0, 1))
+    if not (values[1::2][:, :, counted] > 0).all() or np.any(values[:, :, ~counted]):
+        raise ValueError("an example has a total in some seeds alone, or a sum without one")
+    values = values[:, :, counted]
+    seeds, examples = values.shape[1:]
+    _refuse_too_few(seeds)
+    if examples < 2:
+        raise StudyError(f"{examples} scored test example(s): an interval needs two or more; enlarge the test split")
+    if np.array_equal(values[:2], values[2:]):
+        return Interval(0.0, 0.0, "constant")
+    generator = np.random.default_rng(seed)
+    differences = np.empty(resamples)
+    chunk = max(1, _CHUNK // examples)
+    for start in range(0, resamples, chunk):
+        rows = min(chunk, resamples - start)
+        seed_counts = _resample_counts(generator, rows, seeds)  # [rows, seeds]
+        example_counts = _resample_counts(generator, rows, examples)  # [rows, examples]
+        summed = np.einsum("re,kse->krs", example_counts, values)  # [4, rows, seeds]
+        by_seed = summed[0] / summed[1] - summed[2] / summed[3]  # [rows, seeds]
+        differences[start : start + rows] = np.einsum("rs,rs->r", seed_counts, by_seed) / seeds
+    return _percentile_interval(differences, confidence, "hierarchical")
 
 
 def sign_flip_p(differences: ArrayLike) -> float:

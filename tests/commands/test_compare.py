@@ -49,7 +49,8 @@ def predictions(path, right):
         "nats": SCORED * 2.0 - correct,
         "predictions": [[0] * SCORED] * EXAMPLES,
     }
-    files.write_table(path, pa.table(columns), schemas.PREDICTIONS)
+    written = {name: [None] * len(columns["example"]) for name in schemas.PREDICTIONS.names if name not in columns}
+    files.write_table(path, pa.table(columns | written, schemas.PREDICTIONS), schemas.PREDICTIONS)
 
 
 @pytest.fixture

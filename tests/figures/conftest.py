@@ -19,6 +19,18 @@ STUDIES = {
         },
         "seeds": 6,
     },
+    "written answers": {
+        "tasks": {
+            "pronunciation": FakeTask(
+                masks=("causal", "prefix", "encoder-decoder"),
+                written=True,
+                equal_access=True,
+                declared=(("wer", "encoder-decoder", "causal", 0.01), ("per", "prefix", "causal", 0.01)),
+            ),
+            "masked_byte": FakeTask(),
+        },
+        "seeds": 8,
+    },
     "many tasks": {"tasks": {f"task_number_{number}": FakeTask(masks=LOOKAHEADS) for number in range(8)}, "seeds": 2},
 }
 

@@ -14,7 +14,7 @@ from maskstudy.errors import StudyError
 from maskstudy.figures import style
 
 CAPTIONS = Path(__file__).parents[2] / "workflow" / "report"
-STUDIES = ["two tasks", "two seeds, one task", "one mask", "controls and own masks", "many tasks"]
+STUDIES = ["two tasks", "two seeds, one task", "one mask", "controls and own masks", "written answers", "many tasks"]
 SLACK = 1.0  # pixels of 100 an inch
 
 

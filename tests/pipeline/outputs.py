@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 
-from maskstudy.config import is_generative
+from maskstudy.config import is_generative, is_written
 
 TABLES = ("metrics", "timing", "audit", "comparisons", "effects", "ceiling_gaps")
 MAY_BE_EMPTY = ("comparisons", "effects", "ceiling_gaps")  # without a second mask, or without a known ceiling
@@ -58,7 +58,9 @@ def promised(results: Path, config: dict) -> Iterator[Path]:
     for task, entry in config["tasks"].items():
         yield from (results / "data" / task / f"{split}.parquet" for split in ("train", "validation", "test"))
         yield results / "data" / task / "summary.json"
-        of_a_run = (*OF_A_RUN, *(["generated.json"] if is_generative(config, task) else []))
+        of_a_run = [*OF_A_RUN]
+        of_a_run += ["generated.json"] if is_generative(config, task) else []
+        of_a_run += ["decoding.json"] if is_written(config, task) else []
         for mask in (*entry["masks"], *entry.get("controls", [])):
             yield results / "audit" / task / f"{mask}.json"
             yield from (results / "references" / task / f"{mask}.{ending}" for ending in ("json", "parquet"))

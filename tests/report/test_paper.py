@@ -5,10 +5,13 @@ from dataclasses import replace
 import pytest
 import typst
 
+from fake_results import FakeTask, write
 from maskstudy import figures
 from maskstudy.errors import StudyError
 from maskstudy.figures import style
+from maskstudy.figures.results import Results, Settings
 from maskstudy.report import paper, statements
+from maskstudy.report.statements import number
 from maskstudy.report.tables import applying
 
 
@@ -136,6 +139,42 @@ def test_the_paper_is_whole_without_figures_and_with_one_of_the_users_own(docume
 def test_words_of_the_user_are_no_markup(document, drawings):
     odd = {**document, "questions": [{"task": "a_b*c#d", "question": "_what_ is $x$ #here <tag> @name?"}]}
     assert paper.compile_pdf(odd, drawings).startswith(b"%PDF")
+
+
+def test_written_answers_have_a_table_of_their_own_and_published_results_stand_beside_them(tmp_path):
+    task = FakeTask(
+        masks=("causal", "encoder-decoder"), written=True, declared=(("wer", "encoder-decoder", "causal", 0.01),)
+    )
+    settings = write(tmp_path, {"pronunciation": task, "masked_byte": FakeTask()}, seeds=8)
+    found = {"pronunciation": [{"method": "by hand", "per": 0.05, "wer": 0.2, "source": "S. 2001", "differs": "all"}]}
+    results = Results(tmp_path, Settings.of({**settings, "published": found}))
+    made = applying(results)
+    document = paper.collect(results.settings, made, [])
+    assert [(row["task"], row["mask"]) for row in document["written"]] == [
+        ("pronunciation", "causal"),
+        ("pronunciation", "encoder-decoder"),
+    ]
+    means = made["metrics"].set_index(["task", "mask", "metric"])["mean"]
+    for row in document["written"]:
+        assert row["values"][0] == number(means[row["task"], row["mask"], "per"])
+        assert row["values"][4] == number(means[row["task"], row["mask"], "wer"])
+    assert len(document["results"]) == 4
+    assert all(row["values"][2] == "" for row in document["results"] if row["task"] == "pronunciation")
+    assert document["published"] == [
+        {
+            "task": "pronunciation",
+            "method": "by hand",
+            "per": "0.050",
+            "wer": "0.200",
+            "source": "S. 2001",
+            "differs": "all",
+        }
+    ]
+    assert "in word error rate" in json.dumps(document["answer"])
+    assert (
+        len(headings(document, tmp_path, "figure"))
+        == len(headings({**document, "written": [], "published": []}, tmp_path, "figure")) + 2
+    )
 
 
 def test_a_missing_drawing_is_named(document, tmp_path):

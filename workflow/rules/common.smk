@@ -16,7 +16,7 @@ from maskstudy.digests import source_digest
 from maskstudy.errors import StudyError
 from maskstudy.explainer import SOURCES, models
 from maskstudy.files import read_json
-from maskstudy.tasks import build, question
+from maskstudy.tasks import build, published, question
 
 
 def raw_files(task):
@@ -33,6 +33,7 @@ try:
     study.check(config, read_json(Path(workflow.basedir, "workflow/schemas/config.schema.json")))
     RAW_FILES = {task: raw_files(task) for task in config["tasks"]}
     QUESTIONS = {task: question(study.task_settings(config, task)["kind"]) for task in config["tasks"]}
+    PUBLISHED = {task: found for task in config["tasks"] if (found := published(study.task_settings(config, task)))}
     FIGURE_SOURCE = {name: source_digest("figure", f"figures.{name}") for name in config["figures"]}
 except StudyError as error:
     raise WorkflowError(str(error))
@@ -65,6 +66,12 @@ SUPERVISION = [f"{RESULTS}/supervision.parquet"] if SUPERVISED else []
 # The models that stand in the page; none where no task of the study has tokens that can be typed.
 EXPLAINED = models.of_study(CELLS, {task: build(study.task_settings(config, task)) for task in TASKS})
 EXPLAINED_KINDS = sorted({study.task_settings(config, cell.task)["kind"] for cell in EXPLAINED})
+DECODED = [
+    f"{RESULTS}/runs/{cell.task}/{cell.mask}/seed-{seed}/decoding.json"
+    for cell in CELLS
+    if study.is_written(config, cell.task)
+    for seed in SEEDS
+]
 FIGURES = expand(f"{RESULTS}/figures/{{figure}}.svg", figure=config["figures"])
 
 

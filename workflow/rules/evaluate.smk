@@ -81,6 +81,32 @@ if SUPERVISED:
             "maskstudy supervision --settings {params.settings:q} --results {params.results} > {log} 2>&1"
 
 
+rule decode:
+    input:
+        test=f"{DATA}/test.parquet",
+        summary=f"{DATA}/summary.json",
+        model=f"{RUN}/model.safetensors",
+    output:
+        decoding=f"{RUN}/decoding.json",
+    log:
+        f"{RESULTS}/logs/decode/{{task}}/{{mask}}/seed-{{seed}}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2048,
+    params:
+        source=lambda wildcards: task_source("decode", wildcards.task),
+        settings=lambda wildcards: cell_settings(wildcards, "model"),
+        data=subpath(input.test, parent=True),
+        run=subpath(output.decoding, parent=True),
+    message:
+        "decode {wildcards.task} under {wildcards.mask}, seed {wildcards.seed}: answers by greedy choice and by beam"
+    shell:
+        "maskstudy decode --settings {params.settings:q} --seed {wildcards.seed}"
+        " --data {params.data} --run {params.run} > {log} 2>&1"
+
+
 rule reference:
     input:
         train=f"{DATA}/train.parquet",

@@ -23,7 +23,14 @@ rule paper:
         "../../environment.yml"
     params:
         source=source_digest("paper", *(f"figures.{name}" for name in config["figures"]), files=("report/paper.typ",)),
-        settings=study_settings("confirmatory", "statistics", "figures", questions=QUESTIONS, supervision=SUPERVISED),
+        settings=study_settings(
+            "confirmatory",
+            "statistics",
+            "figures",
+            questions=QUESTIONS,
+            published=PUBLISHED,
+            supervision=SUPERVISED,
+        ),
         results=subpath(output.paper, parent=True),
     message:
         "paper: tables and paper.pdf"

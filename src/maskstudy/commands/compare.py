@@ -79,7 +79,7 @@ def _observer(results: Path, task: str, mask: str) -> CellScores | None:
 
 def _predictions(path: Path) -> pd.DataFrame:
     table = files.read_table(path, schemas.PREDICTIONS)
-    frame: pd.DataFrame = table.drop_columns("predictions").to_pandas()
+    frame: pd.DataFrame = table.drop_columns(["predictions", "written"]).to_pandas()
     return frame
 
 

@@ -1,4 +1,9 @@
-"""`maskstudy evaluate`: score one trained model on the test examples; no other verb shows them to a model."""
+"""`maskstudy evaluate`: score one trained model on the test examples.
+
+Where answers are written, the model also writes one for each word, by greedy choice.
+"""
+
+from dataclasses import replace
 
 import torch
 from safetensors.torch import load_file
@@ -6,11 +11,14 @@ from safetensors.torch import load_file
 from maskstudy import tasks
 from maskstudy.commands import options
 from maskstudy.data.examples import read_examples
+from maskstudy.decoding import decoded
 from maskstudy.evaluation import build_model, log_probabilities
 from maskstudy.files import read_json, write_json, write_table
 from maskstudy.schemas import PREDICTIONS
 from maskstudy.scoring import score
 from maskstudy.shape import build_shape
+from maskstudy.tasks.task import Written
+from maskstudy.transcripts import transcripts, words
 
 
 def main(arguments: list[str]) -> None:
@@ -22,11 +30,16 @@ def main(arguments: list[str]) -> None:
     given = parser.parse_args(arguments)
 
     torch.set_num_threads(1)
-    cell = given.settings["cell"]
-    model = build_model(cell["mask"], build_shape(tasks.build(given.settings["task"]), given.settings["model"]))
+    cell, task = given.settings["cell"], tasks.build(given.settings["task"])
+    model = build_model(cell["mask"], build_shape(task, given.settings["model"]))
     model.load_state_dict(load_file(given.run / "model.safetensors"))
     test = read_examples(given.data / "test.parquet")
     scores = score(log_probabilities(model, cell["mask"], test), test)
+    if isinstance(task, Written):
+        of_words = words(test)
+        scores = replace(
+            scores, transcripts=transcripts(of_words, decoded(model, cell["mask"], of_words, test, task.end))
+        )
     write_table(given.run / "examples.parquet", scores.table(), PREDICTIONS)
     write_json(
         given.run / "metrics.json",

@@ -98,4 +98,6 @@ def _judged_nats(task: Task, train: Examples, texts: Examples) -> float:
     observed = task.ceiling("causal", texts)
     if observed is None:
         observed = task.baseline("causal", train, texts)
+    if observed is None:
+        raise StudyError("generate: the task has no ceiling and no baseline, so nobody can judge its texts")
     return score(np.maximum(observed, np.log(np.finfo(np.float64).tiny)), texts).metrics()["nats"]

@@ -7,9 +7,12 @@ from maskstudy import tasks
 from maskstudy.baselines import backoff_log_probabilities
 from maskstudy.commands import options
 from maskstudy.data.examples import read_examples
+from maskstudy.errors import StudyError
 from maskstudy.files import write_json, write_table
 from maskstudy.schemas import PREDICTIONS
-from maskstudy.scoring import score
+from maskstudy.scoring import Scores, score, score_written
+from maskstudy.tasks.task import Examples, Task, Written
+from maskstudy.transcripts import transcripts, words
 
 
 def main(arguments: list[str]) -> None:
@@ -22,7 +25,7 @@ def main(arguments: list[str]) -> None:
     mask = given.settings["cell"]["mask"]
     task = tasks.build(given.settings["task"])
     train, test = (read_examples(given.data / f"{name}.parquet") for name in ("train", "test"))
-    baseline = score(task.baseline(mask, train, test), test)
+    baseline = _baseline(task, mask, train, test)
     ideal = task.ceiling(mask, test)
     observer = None if ideal is None else score(ideal, test)
     best_known = baseline if observer is None else observer
@@ -38,3 +41,17 @@ def main(arguments: list[str]) -> None:
             "unigram": None if unigram is None else unigram.metrics(),
         },
     )
+
+
+def _baseline(task: Task, mask: str, train: Examples, test: Examples) -> Scores:
+    """What the simple method says of each scored position, or, where it writes whole answers, of each word.
+
+    Raises:
+        StudyError: the task has neither.
+    """
+    said = task.baseline(mask, train, test)
+    if said is not None:
+        return score(said, test)
+    if not isinstance(task, Written):
+        raise StudyError("baseline: the task gives no log-probabilities, and no answers that are written; give it one")
+    return score_written(transcripts(words(test), task.written_baseline(train, test)))

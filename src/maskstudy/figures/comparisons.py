@@ -25,7 +25,7 @@ CAPTION = (
     f"effects differ much in size the axis is logarithmic beyond ±{_LINEAR:g}."
 )
 
-GAINS = {"accuracy": "accuracy gained", "nats": "nats saved"}
+GAINS = {"accuracy": "accuracy gained", "nats": "nats saved", "per": "phoneme errors saved", "wer": "word errors saved"}
 _PAIR = ["task", "mask_a", "mask_b"]
 _ROW = 0.165
 _BAND = "#DDE3EA"

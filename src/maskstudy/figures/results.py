@@ -40,6 +40,8 @@ class Settings:
         alpha: level of the tests.
         resamples: bootstrap resamples of an interval.
         questions: task -> one sentence saying what is asked; tasks may be absent.
+        published: task -> published results on its data, `method`, `per`, `wer`, `source` and `differs` of each; tasks
+            may be absent.
         figures: the figures that the paper shows; None for all there are.
         supervision: the tasks whose models answer the same final bytes; there may be none.
     """
@@ -51,6 +53,7 @@ class Settings:
     alpha: float = 0.05
     resamples: int = 10_000
     questions: dict[str, str] = field(default_factory=dict)
+    published: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     figures: tuple[str, ...] | None = None
     supervision: tuple[str, ...] = ()
 
@@ -59,7 +62,8 @@ class Settings:
         """Read `{"cells": [{"task", "mask", "role"}], "seeds": [...], "confirmatory": bool}`; other entries may stand.
 
         Optional: `"statistics": {"alpha", "confidence", "resamples"}` and `"figures": [name]` as in the config,
-        `"questions": {task: sentence}`, `"supervision": [task]`.
+        `"questions": {task: sentence}`, `"supervision": [task]`, and `"published": {task: [result]}`, each result with
+        `method`, `per`, `wer`, `source` and `differs`.
 
         Raises:
             StudyError: there is no cell or no seed.
@@ -72,6 +76,7 @@ class Settings:
             seeds=tuple(value["seeds"]),
             confirmatory=value["confirmatory"],
             questions=dict(value.get("questions", {})),
+            published=dict(value.get("published", {})),
             figures=tuple(value["figures"]) if "figures" in value else None,
             supervision=tuple(value.get("supervision", ())),
             **{name: given[name] for name in ("alpha", "confidence", "resamples") if name in given},

@@ -75,7 +75,8 @@ def draw(data: DataFrame) -> Figure:
     task_width = max(style.text_width(title, bold=True) for title in titles.values()) + 0.14
     left = 0.05 + task_width + max(style.text_width(name) for name in names.values()) + 0.12
     unit = max(0.55, (style.WIDTH - left) / len(metrics) / 2.15 - 0.1)
-    values, differences, gap = 1.25 * unit, 0.9 * unit, 0.2
+    heading = max(style.text_width(style.METRIC_NAMES[metric], bold=True) for metric in metrics)
+    values, differences, gap = max(1.25 * unit, heading - 0.1), max(0.9 * unit, 0.6), 0.2
     metric_width = values + differences + 2 * gap
 
     heights = {task: max(row * len(masks), 0.13 * (1 + titles[task].count("\n"))) for task, masks in cells.items()}
@@ -102,6 +103,8 @@ def draw(data: DataFrame) -> Figure:
         for number, metric in enumerate(metrics):
             start = left + number * metric_width
             runs = of_task[of_task["metric"] == metric]
+            if runs.empty:
+                continue
             _values(style.place(figure, start, top, values, height), runs, masks, colours)
             if runs["difference"].notna().any():
                 axes = style.place(figure, start + values + gap, top, differences, height)

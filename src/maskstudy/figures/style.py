@@ -43,7 +43,12 @@ MASK_COLOURS = {
 }
 OTHER_COLOURS = ("#8C5A2B", "#7C8A00", "#E58FA6", "#5F7F8C", "#7FC8A9", "#A8324F")  # masks of the reader's own
 
-METRIC_NAMES = {"accuracy": "accuracy", "nats": "nats per answer"}
+METRIC_NAMES = {
+    "accuracy": "accuracy",
+    "nats": "nats per answer",
+    "per": "phoneme error rate",
+    "wer": "word error rate",
+}
 
 _SETTINGS: Any = {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib, so that it is the same everywhere

@@ -21,8 +21,9 @@ from maskstudy.figures import style
 from maskstudy.figures.results import Settings, verdict_words
 from maskstudy.report import statements
 from maskstudy.report.statements import count, interval, number, percent, power_of_ten
-from maskstudy.statistics import HIGHER_IS_BETTER, smallest_p
+from maskstudy.statistics import smallest_p
 
+_ANSWERED, _WRITTEN = ("accuracy", "nats"), ("per", "wer")  # metrics of one table each
 TEMPLATE = Path(__file__).with_name("paper.typ")
 
 MASKS = {
@@ -65,7 +66,13 @@ def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence
             for task in settings.tasks
             if task in settings.questions
         ],
-        "results": _results(metrics),
+        "results": _results(metrics, _ANSWERED),
+        "written": _results(metrics, _WRITTEN),
+        "published": [
+            {"task": task, **{name: shown if isinstance(shown, str) else number(shown) for name, shown in row.items()}}
+            for task in settings.tasks
+            for row in settings.published.get(task, [])
+        ],
         "comparisons": {
             "declared": [_comparison(row) for row in declared],
             "exploratory": [_comparison(row) for row in comparisons if not row["declared"]],
@@ -127,17 +134,18 @@ def _masks(masks: Sequence[str]) -> list[dict[str, str]]:
     return rows
 
 
-def _results(metrics: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row a cell for the table of results, grouped by task."""
+def _results(metrics: Sequence[dict[str, Any]], shown: Sequence[str]) -> list[dict[str, Any]]:
+    """One row a cell that has one of the metrics, for a table of results, grouped by task."""
     cells: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in metrics:
-        cells.setdefault((row["task"], row["mask"]), []).append(row)
+        if row["metric"] in shown:
+            cells.setdefault((row["task"], row["mask"]), []).append(row)
     colours = style.colours(mask for _, mask in cells)
     rows: list[dict[str, Any]] = []
     for (task, mask), of_cell in cells.items():
         by_metric = {row["metric"]: row for row in of_cell}
         values = []
-        for metric in HIGHER_IS_BETTER:
+        for metric in shown:
             if metric in by_metric:
                 row = by_metric[metric]
                 values += [number(row["mean"]), interval(row["low"], row["high"])]
@@ -200,7 +208,7 @@ def _supervision(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     colours = style.colours(mask for _, mask in cells)
     shown = []
     for (task, mask), by_metric in cells.items():
-        of_metrics = [by_metric[metric] for metric in HIGHER_IS_BETTER]
+        of_metrics = [by_metric[metric] for metric in _ANSWERED]
         given = of_metrics[0]
         shown.append(
             {

@@ -19,7 +19,12 @@ ACCESS = {
     False: "unequal access: the masks see different tokens at the scored positions, so a difference is first of all "
     "about information",
 }
-UNITS = {"accuracy": "in accuracy", "nats": "nats per answer"}
+UNITS = {
+    "accuracy": "in accuracy",
+    "nats": "nats per answer",
+    "per": "in phoneme error rate",
+    "wer": "in word error rate",
+}
 _UNUSUAL = {"percentile": " (percentile interval, as BCa degenerates)", "constant": " (all seeds agree)"}
 
 Row = Mapping[str, Any]

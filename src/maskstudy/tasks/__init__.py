@@ -20,6 +20,17 @@ def question(kind: str) -> str:
     return str(import_module(f"{__name__}.{kind}").__doc__).splitlines()[0]
 
 
+def published(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Published results on the data of a task: `PUBLISHED` of its file, by dataset; none where it has no such thing.
+
+    Args:
+        settings: as for `build`, with the `dataset`.
+    """
+    module, dataset = import_module(f"{__name__}.{settings['kind']}"), settings["dataset"]
+    known: Mapping[str, list[dict[str, Any]]] = getattr(module, "PUBLISHED", {})
+    return known.get(dataset, []) if isinstance(dataset, str) else []
+
+
 def build(settings: Mapping[str, Any]) -> Task:
     """The task of these settings.
 

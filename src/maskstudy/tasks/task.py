@@ -117,12 +117,31 @@ class Task(Protocol):
         """
         ...
 
-    def baseline(self, mask: str, train: Examples, test: Examples) -> NDArray[np.float64]:
-        """Log-probabilities `[scored positions of test, answers]` of a simple method with the mask's access."""
+    def baseline(self, mask: str, train: Examples, test: Examples) -> NDArray[np.float64] | None:
+        """Log-probabilities `[scored positions of test, answers]` of a simple method with the mask's access.
+
+        None where the simple method writes whole answers instead (`Written`).
+        """
         ...
 
     def ceiling(self, mask: str, test: Examples) -> NDArray[np.float64] | None:
         """Log-probabilities `[scored positions of test, answers]` of the ideal observer; None where unknown."""
+        ...
+
+
+@runtime_checkable
+class Written(Protocol):
+    """What a task also offers if a model is to write whole answers by itself, given the condition of an example.
+
+    All that is scored of an example is its answer: the tokens that follow the condition and one token more, the last of
+    them `end`. Examples of one condition are its right answers (`transcripts`).
+    """
+
+    @property
+    def end(self) -> int: ...  # noqa: D102
+
+    def written_baseline(self, train: Examples, test: Examples) -> list[list[int]]:
+        """What a simple method with the same access writes for each of `transcripts.words(test)`, without the end."""
         ...
 
 
