@@ -6,6 +6,7 @@ observer) under the same seed, in the units of the metric; nothing here knows a 
 
 import itertools
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -132,17 +133,12 @@ def hierarchical_interval(
     ratio = values.sum() / (seeds * weights.sum())
     if np.abs(values - ratio * weights).max() <= ROUNDING * weights.max():
         return Interval(float(ratio), float(ratio), "constant")
-    generator = np.random.default_rng(seed)
     ratios = np.empty(resamples)
-    chunk = max(1, _CHUNK // examples)
-    for start in range(0, resamples, chunk):
-        rows = min(chunk, resamples - start)
-        seed_counts = _resample_counts(generator, rows, seeds)  # [rows, seeds]
-        example_counts = _resample_counts(generator, rows, examples)  # [rows, examples]
+    for part, seed_counts, example_counts in _crossed_resamples(seed, resamples, seeds, examples):
         # einsum rather than @: the order of BLAS's sums, and so the last bit, follows the number of threads.
         by_seed = np.einsum("re,se->rs", example_counts, values)  # [rows, seeds]
         summed = np.einsum("rs,rs->r", seed_counts, by_seed)  # [rows]
-        ratios[start : start + rows] = summed / (seeds * np.einsum("re,e->r", example_counts, weights))
+        ratios[part] = summed / (seeds * np.einsum("re,e->r", example_counts, weights))
     return _percentile_interval(ratios, confidence, "hierarchical")
 
 
@@ -183,16 +179,11 @@ def hierarchical_ratio_interval(
         raise StudyError(f"{examples} scored test example(s): an interval needs two or more; enlarge the test split")
     if np.array_equal(values[:2], values[2:]):
         return Interval(0.0, 0.0, "constant")
-    generator = np.random.default_rng(seed)
     differences = np.empty(resamples)
-    chunk = max(1, _CHUNK // examples)
-    for start in range(0, resamples, chunk):
-        rows = min(chunk, resamples - start)
-        seed_counts = _resample_counts(generator, rows, seeds)  # [rows, seeds]
-        example_counts = _resample_counts(generator, rows, examples)  # [rows, examples]
+    for part, seed_counts, example_counts in _crossed_resamples(seed, resamples, seeds, examples):
         summed = np.einsum("re,kse->krs", example_counts, values)  # [4, rows, seeds]
         by_seed = summed[0] / summed[1] - summed[2] / summed[3]  # [rows, seeds]
-        differences[start : start + rows] = np.einsum("rs,rs->r", seed_counts, by_seed) / seeds
+        differences[part] = np.einsum("rs,rs->r", seed_counts, by_seed) / seeds
     return _percentile_interval(differences, confidence, "hierarchical")
 
 
@@ -405,6 +396,19 @@ def _signed_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
     for value in values:
         sums = np.concatenate([sums + value, sums - value])
     return sums
+
+
+def _crossed_resamples(
+    seed: int, resamples: int, seeds: int, examples: int
+) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
+    """Resamples of both axes, some at a time: which they are, and how often each seed and each example is drawn."""
+    generator = np.random.default_rng(seed)
+    chunk = max(1, _CHUNK // examples)
+    for start in range(0, resamples, chunk):
+        rows = min(chunk, resamples - start)
+        seed_counts = _resample_counts(generator, rows, seeds)  # [rows, seeds]
+        example_counts = _resample_counts(generator, rows, examples)  # [rows, examples]
+        yield slice(start, start + rows), seed_counts, example_counts
 
 
 def _resample_counts(generator: np.random.Generator, rows: int, size: int) -> NDArray[np.float64]:

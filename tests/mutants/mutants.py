@@ -100,8 +100,8 @@ MUTANTS = [
     Mutant(
         "padding in the first layer only",
         "masks.py",
-        "later = first if study_mask.later is study_mask.first else combined(study_mask.later)",
-        "later = matrix(study_mask.later, length, device=device)",
+        "later = first if later_predicate is first_predicate else combined(later_predicate)",
+        "later = matrix(later_predicate, length, device=device)",
         ("test_masks.py::test_no_mask_admits_padding",),
     ),
     Mutant(
@@ -855,8 +855,8 @@ MUTANTS = [
     Mutant(
         "a control's mask is not checked",
         "config.py",
-        'for mask in (*entry["masks"], *entry.get("controls", [])):\n                task',
-        'for mask in entry["masks"]:\n                task',
+        'for mask in (*entry["masks"], *entry.get("controls", [])):\n                if mask',
+        'for mask in entry["masks"]:\n                if mask',
         ("test_config.py::test_one_line_names_the_key_its_value_and_what_is_allowed",),
     ),
     # --- data ---
@@ -1041,8 +1041,8 @@ MUTANTS = [
     Mutant(
         "padding on the left counts as positions",
         "generation.py",
-        "(self.keys[:, begin:end].cumsum(-1) - 1)",
-        "(self.keys[:, begin:end].cumsum(-1) * 0 + torch.arange(end - begin))",
+        "return _places(self.keys[:, begin:end])[:, new - begin :]",
+        "return torch.arange(new - begin, end - begin).expand(len(self.keys), -1)",
         ("test_generation.py::test_a_padded_prompt_is_continued_like_the_same_without_padding",),
     ),
     Mutant(
@@ -1197,5 +1197,82 @@ MUTANTS = [
         (
             "explainer/test_models.py::test_the_page_shows_writers_and_their_controls_then_hidden_bytes_then_one_synthetic_writer",
         ),
+    ),
+    # --- encoder and decoder, and what is written ---
+    Mutant(
+        "the decoder's self-attention sees the whole target",
+        "masks.py",
+        "target = matrix(both(causal, present(target_keys))",
+        "target = matrix(both(full, present(target_keys))",
+        (
+            "test_masks.py::test_the_three_masks_are_the_blocks_of_the_layers",
+            "test_encoder_decoder.py::test_the_audit_measures_what_the_product_of_the_layers_says",
+        ),
+    ),
+    Mutant(
+        "the audit lets the target enter the encoder",
+        "masks.py",
+        "both(first_predicate, of_condition(condition_lengths), condition(condition_lengths))",
+        "both(first_predicate, of_condition(condition_lengths))",
+        ("test_masks.py::test_the_layers_of_an_encoder_decoder_cell_by_cell",),
+    ),
+    Mutant(
+        "cross-attention sees the padding of the source",
+        "masks.py",
+        "return EncoderDecoderMasks(source, target, source[:, :, :1])",
+        "return EncoderDecoderMasks(source, target, torch.ones_like(source[:, :, :1]))",
+        ("test_encoder_decoder.py::test_answers_are_those_of_each_example_alone",),
+    ),
+    Mutant(
+        "a position beyond the end of a short target is answered twice",
+        "encoder_decoder.py",
+        "scored.gather(1, places) & real",
+        "scored.gather(1, places)",
+        ("test_encoder_decoder.py::test_answers_are_those_of_each_example_alone",),
+    ),
+    Mutant(
+        "the decoder reads the source before the encoder's last norm",
+        "encoder_decoder.py",
+        "        stream = self.encoder_norm(stream)\n",
+        "",
+        ("test_encoder_decoder.py::test_it_is_the_formula",),
+    ),
+    Mutant(
+        "beams are reordered without their cache",
+        "cache.py",
+        "kept[rows, :, : self.filled]",
+        "kept[:, :, : self.filled]",
+        (
+            "test_cache.py::test_texts_can_be_named_in_any_order_twice_or_not_at_all",
+            "test_generation.py::test_a_wide_beam_finds_the_likeliest_of_all_texts",
+        ),
+    ),
+    Mutant(
+        "a text that has ended goes on",
+        "generation.py",
+        "torch.where(ended[..., None], nothing_more, following)",
+        "following",
+        ("test_generation.py::test_a_wide_beam_finds_the_likeliest_of_all_texts",),
+    ),
+    Mutant(
+        "places of a padded target are those of the tensor",
+        "generation.py",
+        "        self.places = _places(target_keys)\n",
+        "        self.places = torch.arange(target_keys.shape[1]).expand(target_keys.shape)\n",
+        ("test_generation.py::test_token_by_token_and_in_one_parallel_pass_the_same_is_said",),
+    ),
+    Mutant(
+        "what is written is compared with the first variant alone",
+        "transcripts.py",
+        "for variant in self.variants]",
+        "for variant in self.variants[:1]]",
+        ("test_transcripts.py::test_what_is_written_is_compared_with_the_nearest_answer_and_the_first_of_equals",),
+    ),
+    Mutant(
+        "the joint n-gram counts across the beginning of a word",
+        "joint_ngram.py",
+        "asked = np.flatnonzero(row != before)",
+        "asked = np.arange(order, len(row))",
+        ("test_joint_ngram.py::test_probabilities_are_those_of_the_formula_and_sum_to_1",),
     ),
 ]

@@ -164,8 +164,8 @@ def test_written_answers_have_a_table_of_their_own_and_published_results_stand_b
         {
             "task": "pronunciation",
             "method": "by hand",
-            "per": "0.050",
-            "wer": "0.200",
+            "per": "0.0500",
+            "wer": "0.2000",
             "source": "S. 2001",
             "differs": "all",
         }

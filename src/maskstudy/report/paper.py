@@ -69,7 +69,10 @@ def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence
         "results": _results(metrics, _ANSWERED),
         "written": _results(metrics, _WRITTEN),
         "published": [
-            {"task": task, **{name: shown if isinstance(shown, str) else number(shown) for name, shown in row.items()}}
+            {
+                "task": task,
+                **{name: shown if isinstance(shown, str) else number(shown, 4) for name, shown in row.items()},
+            }
             for task in settings.tasks
             for row in settings.published.get(task, [])
         ],
