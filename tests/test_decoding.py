@@ -87,11 +87,13 @@ def _score(model, mask, examples, word, text):
 @pytest.mark.parametrize("mask", FAMILIES)
 def test_parallel_and_stepwise_numbers_are_equal(mask, positions):
     model, examples = model_of(mask, positions=positions), split()
-    assert parallel_minus_stepwise(model, mask, examples) < 1e-10
+    assert all(difference < 1e-10 for difference in parallel_minus_stepwise(model, mask, examples).values())
     torch.manual_seed(0)
     single = build_model(mask, model.shape)
     single.load_state_dict(model.float().state_dict())
-    assert parallel_minus_stepwise(single, mask, examples) < 1e-5
+    difference = parallel_minus_stepwise(single, mask, examples)
+    assert 0 < difference["probability"] < 1e-5
+    assert difference["nats"] < 1e-4
 
 
 def test_a_difference_between_the_two_is_seen(monkeypatch):
@@ -101,5 +103,5 @@ def test_a_difference_between_the_two_is_seen(monkeypatch):
         tokens, masks, scored = model_input(mask, layers, rows)
         return (tokens + (torch.arange(tokens.shape[1]) == 0)) % TASK.vocabulary, masks, scored
 
-    monkeypatch.setattr("maskstudy.evaluation.model_input", off_by_a_little)
-    assert parallel_minus_stepwise(model, "causal", examples) > 1e-3
+    monkeypatch.setattr("maskstudy.decoding.model_input", off_by_a_little)
+    assert parallel_minus_stepwise(model, "causal", examples)["probability"] > 1e-3

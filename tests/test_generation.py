@@ -326,6 +326,24 @@ def test_token_by_token_and_in_one_parallel_pass_the_same_is_said(mask, side, po
         np.testing.assert_allclose(found[row], parallel, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("mask", FAMILIES)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_prompts_may_go_on_after_their_condition_by_different_lengths(mask, side, positions):
+    model, generator = family(mask, positions=positions), np.random.default_rng(2)
+    conditions, begun = np.array([3, 1, 2, 1], dtype=np.int32), np.array([1, 4, 2, 1])
+    tokens = np.full((4, 6), 8, dtype=np.int16)
+    for row, length in zip(tokens, conditions + begun, strict=True):
+        place = 0 if side == "right" else 6 - length
+        row[place : place + length] = generator.integers(4, 8, length)
+    following = generator.integers(0, 3, (4, 5)).astype(np.int16)
+    given = tokens, tokens != 8, conditions
+    found = stepwise_log_probabilities(model, mask, tokens, following, real=given[1], condition_lengths=conditions)
+    for row in range(4):
+        example = as_example(*alone(given, row), following[row].tolist())
+        np.testing.assert_allclose(found[row], log_probabilities(model, mask, example), rtol=0, atol=1e-10)
+
+
 def test_an_encoder_decoder_reads_its_source_once_and_each_token_once(monkeypatch):
     model, (tokens, _, lengths) = family("encoder-decoder"), conditioned()
     read = {"encode": [], "decode": []}

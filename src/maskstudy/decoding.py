@@ -1,9 +1,10 @@
 """Answers that a trained model writes by itself, word by word, given the condition alone."""
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from maskstudy.evaluation import Model, log_probabilities
+from maskstudy.evaluation import Model, model_input
 from maskstudy.generation import beam_search, continuations, likeliest, stepwise_log_probabilities
 from maskstudy.tasks.task import Examples
 from maskstudy.transcripts import Word
@@ -46,8 +47,11 @@ def decoded(
     return written
 
 
-def parallel_minus_stepwise(model: Model, mask: str, examples: Examples) -> float:
+@torch.inference_mode()
+def parallel_minus_stepwise(model: Model, mask: str, examples: Examples) -> dict[str, float]:
     """The largest difference between what the model says in one parallel pass and what it says token by token.
+
+    The model computes in its own precision; the logarithms, of which those of unlikely answers are large, in double.
 
     Args:
         model: put into evaluation mode.
@@ -55,9 +59,10 @@ def parallel_minus_stepwise(model: Model, mask: str, examples: Examples) -> floa
         examples: everything from the first scored position on is scored.
 
     Returns:
-        In nats, over all answers at all scored positions.
+        Over all answers at all scored positions: of `probability`, and of its logarithm in `nats`, which for an answer
+        that is very unlikely shows the rounding of the model's own precision.
     """
-    largest = 0.0
+    largest = {"probability": 0.0, "nats": 0.0}
     order = np.argsort(examples.lengths, kind="stable")
     for start in range(0, len(order), BATCH):
         rows = examples[order[start : start + BATCH]]
@@ -68,8 +73,10 @@ def parallel_minus_stepwise(model: Model, mask: str, examples: Examples) -> floa
         said = stepwise_log_probabilities(
             model, mask, prompts, following, real=real, condition_lengths=rows.condition_lengths
         )
-        parallel = log_probabilities(model, mask, rows)  # scored positions, answers
-        largest = max(largest, float(np.abs(said[places < asked[:, None]] - parallel).max()))
+        parallel = model(*model_input(mask, model.shape.layers, rows)).double().log_softmax(-1).numpy()
+        stepwise = said[places < asked[:, None]]
+        for name, difference in (("probability", np.exp(stepwise) - np.exp(parallel)), ("nats", stepwise - parallel)):
+            largest[name] = max(largest[name], float(np.abs(difference).max()))
     return largest
 
 

@@ -1259,7 +1259,7 @@ MUTANTS = [
         "generation.py",
         "        self.places = _places(target_keys)\n",
         "        self.places = torch.arange(target_keys.shape[1]).expand(target_keys.shape)\n",
-        ("test_generation.py::test_token_by_token_and_in_one_parallel_pass_the_same_is_said",),
+        ("test_generation.py::test_prompts_may_go_on_after_their_condition_by_different_lengths",),
     ),
     Mutant(
         "what is written is compared with the first variant alone",
