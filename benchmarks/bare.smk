@@ -6,7 +6,6 @@ GENERATIVE = config["generative"]
 SUPERVISED = config["supervised"]
 SUPERVISED_CELLS = [(task, mask) for task in SUPERVISED for mask in config["tasks"][task]["masks"]]
 SUPERVISION = ["results/supervision.parquet"] if SUPERVISED else []
-SEEDS = list(range(config["seeds"]))
 FIGURES = expand("results/figures/{figure}.svg", figure=config["figures"])
 RUN = "results/runs/{task}/{mask}/seed-{seed}"
 
@@ -16,10 +15,17 @@ def every_cell(pattern, cells=CELLS):
 
 
 def every_run(pattern, cells=CELLS):
-    return [pattern.format(task=task, mask=mask, seed=seed) for task, mask in cells for seed in SEEDS]
+    return [
+        pattern.format(task=task, mask=mask, seed=seed)
+        for task, mask in cells
+        for seed in range(config["tasks"][task].get("seeds", config["seeds"]))
+    ]
 
 
 GENERATED = every_run(f"{RUN}/generated.json", [(task, mask) for task, mask in CELLS if task in GENERATIVE])
+
+
+DECODED = every_run(f"{RUN}/decoding.json", [(task, mask) for task, mask in CELLS if task in config["written"]])
 
 
 rule all:
@@ -32,6 +38,7 @@ rule all:
         every_run(f"{RUN}/metrics.json"),
         every_run(f"{RUN}/examples.parquet"),
         GENERATED,
+        DECODED,
 
 
 rule fetch:
@@ -83,11 +90,25 @@ rule reference:
         "touch {output}"
 
 
+rule tune:
+    input:
+        "results/data/{task}/train.parquet",
+        "results/data/{task}/validation.parquet",
+        "results/audit/{task}/{mask}.json",
+    output:
+        "results/tuning/{task}/{mask}.json",
+    log:
+        "results/logs/tune/{task}/{mask}.log",
+    shell:
+        "touch {output}"
+
+
 rule train:
     input:
         "results/data/{task}/train.parquet",
         "results/data/{task}/validation.parquet",
         "results/audit/{task}/{mask}.json",
+        "results/tuning/{task}/{mask}.json",
     output:
         f"{RUN}/model.safetensors",
         f"{RUN}/history.parquet",
@@ -126,6 +147,19 @@ rule generate:
         "touch {output}"
 
 
+rule decode:
+    input:
+        "results/data/{task}/test.parquet",
+        "results/data/{task}/summary.json",
+        f"{RUN}/model.safetensors",
+    output:
+        f"{RUN}/decoding.json",
+    log:
+        "results/logs/decode/{task}/{mask}/seed-{seed}.log",
+    shell:
+        "touch {output}"
+
+
 if SUPERVISED:
 
     rule supervision:
@@ -147,11 +181,13 @@ rule gather:
         every_run(f"{RUN}/metrics.json"),
         every_run(f"{RUN}/timing.json"),
         every_cell("results/audit/{task}/{mask}.json"),
+        every_cell("results/tuning/{task}/{mask}.json"),
         every_cell("results/references/{task}/{mask}.json"),
     output:
         "results/metrics.parquet",
         "results/timing.parquet",
         "results/audit.parquet",
+        "results/tuning.parquet",
     log:
         "results/logs/gather.log",
     shell:
@@ -177,6 +213,7 @@ rule compare:
 rule figure:
     input:
         "results/metrics.parquet",
+        "results/tuning.parquet",
         "results/comparisons.parquet",
         "results/ceiling_gaps.parquet",
         every_run(f"{RUN}/history.parquet"),
@@ -197,6 +234,7 @@ rule paper:
         "results/metrics.parquet",
         "results/timing.parquet",
         "results/audit.parquet",
+        "results/tuning.parquet",
         "results/comparisons.parquet",
         "results/effects.parquet",
         "results/ceiling_gaps.parquet",

@@ -34,8 +34,7 @@ def measure(effort: Effort) -> list[Table]:
 def _table(results: Path, effort: Effort) -> Table:
     config = yaml.safe_load((results / "config.yaml").read_text(encoding="utf-8"))
     settings = {
-        "cells": [cell.settings() for cell in study.cells(config)],
-        "seeds": study.seeds(config),
+        "cells": [study.cell_with_seeds(config, cell) for cell in study.cells(config)],
         "questions": {task: question(study.task_settings(config, task)["kind"]) for task in config["tasks"]},
         **{name: config[name] for name in ("confirmatory", "statistics", "figures")},
     }
@@ -48,7 +47,7 @@ def _table(results: Path, effort: Effort) -> Table:
     rows = {
         name: {"CPU s": spread(taken), "÷ start-up": ratio(taken, seconds[START])} for name, taken in seconds.items()
     }
-    runs = len(settings["cells"]) * len(settings["seeds"])
+    runs = sum(len(cell["seeds"]) for cell in settings["cells"])
     return Table("figures and paper", rows, [f"{runs} runs in {len(settings['cells'])} cells"])
 
 

@@ -23,6 +23,7 @@ from benchmarks.effort import Effort
 from benchmarks.planning import REPOSITORY, smallest
 from benchmarks.tables import Table
 from benchmarks.timing import Spread, children_cpu
+from maskstudy import config as study
 from maskstudy.data.raw import WHEELS
 
 SEEDS = 2
@@ -35,20 +36,21 @@ TRAP = """trap '{ printf "%s\\n" "${BASH_EXECUTION_STRING//$'"'\\n'"'/ }"; times
 def measure(effort: Effort) -> list[Table]:
     """CPU seconds by verb, for as many seeds as the config has, and each one's share."""
     config = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
-    seeds = config["seeds"]
     if effort.smallest:
-        config, seeds = smallest(config), SEEDS
+        config = smallest(config)
+    cells = study.cells(config)
+    runs = sum(len(study.seeds(config, cell.task)) for cell in cells)
     with tempfile.TemporaryDirectory() as folder:
         spent, jobs, trained = _run(_short(config), Path(folder))
     spent["train"] -= trained
     timing = effort.results / "timing.parquet"
     rows: dict[str, dict[str, Spread]] = {}
     for verb, seconds in spent.items():
-        times = seeds / SEEDS if verb in OF_A_RUN else 1
+        times = runs / (SEEDS * len(cells)) if verb in OF_A_RUN else 1
         name = "train: start, reading, writing" if verb == "train" else verb
         rows[name] = {"jobs": _exactly(jobs[verb] * times), "CPU s": _exactly(seconds * times)}
     other = sum(row["CPU s"].median for row in rows.values())
-    notes = [f"measured with {SEEDS} seeds, given for {seeds}"]
+    notes = [f"measured with {SEEDS} seeds a cell, given for {runs} runs"]
     rows["everything but training"] = {"CPU s": _exactly(other)}
     if timing.is_file():
         training = sum(pq.read_table(timing, columns=["cpu_seconds"])["cpu_seconds"].to_pylist())
@@ -64,7 +66,8 @@ def _short(config: dict[str, Any]) -> dict[str, Any]:
     """The study with two seeds, two steps a run, and nothing declared."""
     length = {"steps": 2, "points": 1}
     tasks = {
-        name: {**entry, "training": {**entry.get("training", {}), **length}} for name, entry in config["tasks"].items()
+        name: {**entry, "seeds": SEEDS, "training": {**entry.get("training", {}), **length}}
+        for name, entry in config["tasks"].items()
     }
     return {**config, "seeds": SEEDS, "confirmatory": False, "comparisons": [], "tasks": tasks}
 

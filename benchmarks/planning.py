@@ -79,6 +79,7 @@ def both(config: dict[str, Any], folder: Path) -> dict[str, Planned]:
     known = {
         "generative": [task for task in config["tasks"] if study.is_generative(config, task)],
         "supervised": list(study.supervision(config)),
+        "written": [task for task in config["tasks"] if study.is_written(config, task)],
     }
     return {
         WORKFLOW: Planned(REPOSITORY / "Snakefile", folder / "workflow", config),
@@ -88,7 +89,9 @@ def both(config: dict[str, Any], folder: Path) -> dict[str, Planned]:
 
 def enlarged(config: dict[str, Any], jobs: int) -> dict[str, Any]:
     """The study with as many seeds, and its tasks as often, as it takes for about so many jobs."""
-    tasks = config["tasks"]
+    tasks = {
+        name: {key: value for key, value in entry.items() if key != "seeds"} for name, entry in config["tasks"].items()
+    }
     a_seed = 2 * len(study.cells(config))  # train and evaluate
     seeds = max(2, min(MOST_SEEDS, jobs // a_seed))
     copies = max(1, round(jobs / (a_seed * seeds)))
@@ -103,7 +106,7 @@ def enlarged(config: dict[str, Any], jobs: int) -> dict[str, Any]:
 def smallest(config: dict[str, Any]) -> dict[str, Any]:
     """The study with one task under one mask, two seeds and one figure."""
     name, entry = next(iter(config["tasks"].items()))
-    tasks = {name: {**entry, "masks": entry["masks"][:1]}}
+    tasks = {name: {**entry, "masks": entry["masks"][:1], "seeds": 2}}
     small = {"seeds": 2, "tasks": tasks, "comparisons": [], "figures": config["figures"][:1]}
     return {**config, **small, "confirmatory": False}
 

@@ -24,6 +24,7 @@ LENGTH = 8
 EXAMPLES = 32
 SCORED = 64
 STEPS = 400
+SCALES = (0.5, 1.0, 2.0)
 PROMPT = " \n = The $ of 東京 = \n \n It"
 
 
@@ -93,14 +94,13 @@ def write(
         shared = study.generator.normal(0, task.spread, seeds)  # what a seed adds under every mask: runs are paired
         for order, mask in enumerate(task.masks + task.controls):
             role = "study" if mask in task.masks else "control"
-            cells.append({"task": name, "mask": mask, "role": role})
+            cells.append({"task": name, "mask": mask, "role": role, "seeds": list(range(seeds))})
             best = task.ceilings[order] if task.ceilings and role == "study" else None
             aim = 0.99 if role == "control" else (best or task.best[order])
             accuracy = aim - task.short + 0.5 * shared + study.generator.normal(0, 0.5 * task.spread, seeds)
             _write_cell(study, name, task, mask, role, np.clip(accuracy, 0, 1), best)
     settings = {
         "cells": cells,
-        "seeds": list(range(seeds)),
         "confirmatory": confirmatory,
         "comparisons": [
             {"task": name, "metric": metric, "masks": [mask_a, mask_b], "margin": margin}
@@ -108,6 +108,7 @@ def write(
             for metric, mask_a, mask_b, margin in task.declared
         ],
         "statistics": {"alpha": 0.05, "confidence": 0.95, "resamples": 500},
+        "tuning": {"scales": list(SCALES), "seeds": 1, "steps": 0.5, "tolerance": 0.005},
     }
     if {"next_byte", "final_byte"} <= set(tasks):
         settings["supervision"] = ["next_byte", "final_byte"]
@@ -173,6 +174,7 @@ def _write_cell(
         {**cell, "role": role, **verdict, "path": path, "scored_access": files.sha256(seen), "grid": grid},
     )
 
+    _write_tuning(study, cell | {"role": role})
     reference = study.folder / "references" / task / mask
     simple = float(np.mean(accuracy)) + fake.baseline
     # The ideal observer's scores stand in the parquet; without one, the baseline's.
@@ -194,13 +196,34 @@ def _write_cell(
             _write_text(study, cell | {"role": role, "seed": seed}, "baseline" if best is None else "ceiling")
 
 
+def _write_tuning(study: _Study, cell: dict[str, str]) -> None:
+    """Write what a cell found for its learning rates; full attention learns best at the edge, others in the middle."""
+    best = SCALES[-1] if cell["mask"] == "full" else 1.0
+    curve = [
+        {
+            "scale": scale,
+            "seed": 1000,
+            "learning_rate": 0.02 * scale,
+            "adamw_learning_rate": 0.003 * scale,
+            "nats": 1.2 + 0.05 * float(np.log2(scale / best)) ** 2,
+            "accuracy": 0.6,
+            "train_flops": 2.3e11,
+        }
+        for scale in SCALES
+    ]
+    files.write_json(
+        study.folder / "tuning" / cell["task"] / f"{cell['mask']}.json",
+        {**cell, "curve": curve, "chosen": best, "at_edge": best in (SCALES[0], SCALES[-1])},
+    )
+
+
 def _write_supervision(study: _Study, settings: dict[str, Any]) -> None:
     """Write how models of every byte, and of the final one, answer the same final bytes."""
     for cell in settings["cells"]:
         if cell["task"] in settings["supervision"] and cell["role"] == "study":
             run = {"task": cell["task"], "mask": cell["mask"], "scored": EXAMPLES, **_cost(cell["mask"])}
             run |= {"targets_seen": STEPS * 64} if cell["task"] == "final_byte" else {}
-            for seed in settings["seeds"]:
+            for seed in cell["seeds"]:
                 accuracy = 0.4 + study.generator.normal(0, 0.003)
                 for metric, value in (("accuracy", accuracy), ("nats", _nats(accuracy))):
                     baseline = 0.3 if metric == "accuracy" else _nats(0.3)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from maskstudy.files import write_json
 from maskstudy.model import Transformer
 from maskstudy.shape import ModelShape
 from maskstudy.tasks.task import NOT_SCORED, NOWHERE, Examples
@@ -35,6 +37,13 @@ TRAINING = {"steps": 6, "batch": 8, "learning_rate": 0.02, "adamw_learning_rate"
 
 def cell(mask: str = "causal", role: str = "study", task: str = "hmm_tagging") -> dict[str, str]:
     return {"task": task, "mask": mask, "role": role}
+
+
+def untuned(folder: Path, of_cell: dict[str, str]) -> list[str]:
+    """`--tuning` and a file in `folder` by which the cell trains with the rates that are declared."""
+    path = folder / f"tuning-{of_cell['mask']}.json"
+    write_json(path, {**of_cell, "chosen": 1})
+    return ["--tuning", str(path)]
 
 
 def settings(**parts: Any) -> list[str]:

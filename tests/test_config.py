@@ -12,6 +12,7 @@ from maskstudy import tasks
 from maskstudy.config import (
     Cell,
     cell,
+    cell_with_seeds,
     cells,
     check,
     model_settings,
@@ -19,6 +20,7 @@ from maskstudy.config import (
     supervision,
     task_settings,
     training_settings,
+    without_tasks_left_out,
 )
 from maskstudy.data.datasets import KINDS, OPTIONS
 from maskstudy.data.own import TAG_COLUMNS
@@ -77,7 +79,8 @@ def test_the_config_of_the_study_passes():
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.parent.name)
 def test_the_config_with_a_profile_on_top_passes(profile):
-    check(merged(default(), yaml.safe_load(profile.read_text(encoding="utf-8"))), SCHEMA)
+    given = merged(default(), yaml.safe_load(profile.read_text(encoding="utf-8")))
+    check(without_tasks_left_out(given), SCHEMA)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -97,7 +100,7 @@ def test_what_the_pages_show_may_be_put_on_top_of_the_config(example):
         {
             "datasets.my_reviews": {"kind": "labelled", "files": "*.csv", "text": "review", "label": "stars"},
             "tasks.my_stars": {"kind": "classification", "dataset": "my_reviews", "masks": ["full"]},
-            "tasks.question_type": {"kind": "classification", "dataset": "trec", "masks": ["full"]},
+            "tasks.my_questions": {"kind": "classification", "dataset": "trec", "masks": ["full"]},
         },
         {
             "datasets.my_treebank": {"kind": "tagged", "files": "*.conllu", "tag": "deprel"},
@@ -299,6 +302,11 @@ REFUSED = {
         {"seeds": 6, "comparisons": [COMPARISON, COMPARISON | {"metric": "nats"}]},
         ["seeds: 6", "smallest p of 2 declared comparison", "0.0625", "set seeds to 7 or more"],
     ),
+    "too few seeds of a task for the comparisons": (
+        {"tasks.hmm_tagging.seeds": 5, "comparisons": [COMPARISON]},
+        ["with tasks.hmm_tagging.seeds: 5", "0.0625", "set tasks.hmm_tagging.seeds to 6 or more"],
+    ),
+    "one seed of a task": ({"tasks.hmm_tagging.seeds": 1}, ["tasks.hmm_tagging.seeds: 1", "whole numbers from 2"]),
     "more seeds than can be tested": (
         {"seeds": MOST_SEEDS + 1},
         [f"config: seeds: {MOST_SEEDS + 1}", f"to {MOST_SEEDS}"],
@@ -354,7 +362,21 @@ def test_cells_stand_in_the_order_of_the_config():
 
 
 def test_seeds_count_from_zero():
-    assert seeds(changed({"seeds": 3})) == [0, 1, 2]
+    assert seeds(changed({"seeds": 3}), "hmm_tagging") == [0, 1, 2]
+
+
+def test_a_task_may_have_seeds_of_its_own():
+    given = changed({"seeds": 3, "tasks.hmm_tagging.seeds": 2})
+    assert seeds(given, "hmm_tagging") == [0, 1]
+    assert seeds(given, "masked_byte") == [0, 1, 2]
+    assert cell_with_seeds(given, Cell("hmm_tagging", "full", "study"))["seeds"] == [0, 1]
+
+
+def test_a_task_that_is_null_is_left_out_of_the_study():
+    given = without_tasks_left_out(changed({"tasks.hmm_tagging": None}))
+    assert "hmm_tagging" not in given["tasks"]
+    assert {one.task for one in cells(given)} == set(given["tasks"])
+    assert without_tasks_left_out({"tasks": "no object"}) == {"tasks": "no object"}
 
 
 def test_a_task_changes_what_it_names_and_takes_the_rest_from_the_study():

@@ -14,8 +14,9 @@ from maskstudy.digests import reachable, source_digest
 from maskstudy.errors import StudyError
 
 PACKAGE = Path(digests.__file__).parent
-OF_TASKS = ("prepare", "audit", "reference", "train", "evaluate", "generate", "decode", "supervision")  # build a task
-OF_MODELS = ("audit", "train", "evaluate", "generate", "decode", "supervision")  # verbs that need torch
+# Verbs that build a task, and those that need torch.
+OF_TASKS = ("prepare", "audit", "reference", "tune", "train", "evaluate", "generate", "decode", "supervision")
+OF_MODELS = ("audit", "tune", "train", "evaluate", "generate", "decode", "supervision")
 
 
 def modules(*names):

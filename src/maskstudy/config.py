@@ -21,6 +21,7 @@ from maskstudy.statistics import reachable
 from maskstudy.supervision import alike
 from maskstudy.tasks.task import Written
 from maskstudy.training_settings import TrainingSettings
+from maskstudy.tuning_settings import TuningSettings
 
 Config = dict[str, Any]
 
@@ -52,6 +53,17 @@ class Cell:
     def settings(self) -> dict[str, str]:
         """The cell as a rule passes it on."""
         return {"task": self.task, "mask": self.mask, "role": self.role}
+
+
+def without_tasks_left_out(config: Config) -> Config:
+    """The config without the tasks that it sets to null, as a profile or the command line leaves out what it inherits.
+
+    Declared comparisons stay as they are: what is declared of a task that is left out is a mistake that `check` names.
+    """
+    entries = config.get("tasks")
+    if not isinstance(entries, dict):
+        return config
+    return {**config, "tasks": {name: entry for name, entry in entries.items() if entry is not None}}
 
 
 def check(config: Config, schema: dict[str, Any]) -> None:
@@ -86,6 +98,10 @@ def check(config: Config, schema: dict[str, Any]) -> None:
             TrainingSettings(**training_settings(config, name))
         except StudyError as error:
             raise StudyError(f"{where}: {error}") from None
+    try:
+        TuningSettings.of(config["tuning"])
+    except StudyError as error:
+        raise StudyError(f"config: {error}") from None
     _check_comparisons(config)
 
 
@@ -112,9 +128,14 @@ def cell(config: Config, task: str, mask: str) -> Cell:
     raise StudyError(f"config: tasks.{task} declares no mask {mask!r}; declared: {declared}; add it to config.yaml")
 
 
-def seeds(config: Config) -> list[int]:
-    """The seeds of every cell."""
-    return list(range(config["seeds"]))
+def seeds(config: Config, task: str) -> list[int]:
+    """The seeds of every cell of a task: as many as the study has, or as the task asks for itself."""
+    return list(range(config["tasks"][task].get("seeds", config["seeds"])))
+
+
+def cell_with_seeds(config: Config, cell: Cell) -> dict[str, Any]:
+    """A cell and its seeds, as the verbs that read all runs of it take them."""
+    return {**cell.settings(), "seeds": seeds(config, cell.task)}
 
 
 def task_settings(config: Config, name: str) -> dict[str, Any]:
@@ -198,7 +219,11 @@ def _check_comparisons(config: Config) -> None:
         declared.add(key)
     if config["comparisons"] and not config["confirmatory"]:
         raise StudyError("config: comparisons: a study that is not confirmatory declares none; allowed: []")
-    reachable(len(config["comparisons"]), config["seeds"], config["statistics"]["alpha"])
+    alpha = config["statistics"]["alpha"]
+    reachable(len(config["comparisons"]), config["seeds"], alpha)
+    for task in dict.fromkeys(comparison["task"] for comparison in config["comparisons"]):
+        if "seeds" in config["tasks"][task]:
+            reachable(len(config["comparisons"]), config["tasks"][task]["seeds"], alpha, f"tasks.{task}.seeds")
 
 
 def _schema_line(error: ValidationError) -> str:

@@ -9,6 +9,22 @@ def _required(name: str, kind: pa.DataType) -> pa.Field:
 
 _CELL = [_required("task", pa.string()), _required("mask", pa.string())]
 
+TUNING = pa.schema(
+    [
+        *_CELL,
+        _required("role", pa.string()),
+        _required("scale", pa.float64()),  # of both learning rates that the config declares
+        _required("seed", pa.int32()),  # none that the study reports
+        _required("learning_rate", pa.float64()),
+        _required("adamw_learning_rate", pa.float64()),
+        pa.field("nats", pa.float64()),  # on validation data; null where the training diverged
+        pa.field("accuracy", pa.float64()),
+        pa.field("train_flops", pa.float64()),
+        _required("chosen", pa.bool_()),
+        _required("at_edge", pa.bool_()),  # of the chosen scale: whether a better one may lie outside the grid
+    ]
+)
+
 EXAMPLES = pa.schema(
     [
         _required("group", pa.string()),  # what the split was made by: article, sequence, headword

@@ -219,7 +219,7 @@ def smallest_p(seeds: int) -> float:
     return 2.0 ** (1 - seeds)
 
 
-def reachable(comparisons: int, seeds: int, alpha: float) -> float:
+def reachable(comparisons: int, seeds: int, alpha: float, key: str = "seeds") -> float:
     """Check, before training, that the declared comparisons can reach `alpha` at all.
 
     Holm multiplies the smallest p of the family by its size, so no corrected p can be below
@@ -229,6 +229,7 @@ def reachable(comparisons: int, seeds: int, alpha: float) -> float:
         comparisons: size of the declared family; 0 where everything is exploratory.
         seeds: runs of each cell.
         alpha: level of the family.
+        key: of the config, where the number of seeds stands.
 
     Returns:
         The smallest p that a comparison can reach, after Holm's correction.
@@ -242,8 +243,8 @@ def reachable(comparisons: int, seeds: int, alpha: float) -> float:
     if comparisons and smallest > alpha:
         enough = next(number for number in itertools.count(seeds + 1) if comparisons * smallest_p(number) <= alpha)
         raise StudyError(
-            f"config.yaml: with seeds: {seeds} the smallest p of {comparisons} declared comparison(s) after Holm's "
-            f"correction is {smallest:.3g}, above alpha {alpha:g}; set seeds to {enough} or more, or declare fewer"
+            f"config.yaml: with {key}: {seeds} the smallest p of {comparisons} declared comparison(s) after Holm's "
+            f"correction is {smallest:.3g}, above alpha {alpha:g}; set {key} to {enough} or more, or declare fewer"
         )
     return smallest
 

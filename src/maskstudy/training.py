@@ -23,6 +23,10 @@ from maskstudy.tasks.task import Examples, Task
 from maskstudy.training_settings import TrainingSettings
 
 
+class Diverged(StudyError):
+    """The loss stopped being a number."""
+
+
 @dataclass(frozen=True)
 class HistoryRow:
     """One point of a learning curve; the columns of the schema `HISTORY`."""
@@ -78,7 +82,7 @@ def train(
         The trained model, its learning curve and its cost.
 
     Raises:
-        StudyError: the loss stopped being a number.
+        Diverged: the loss stopped being a number.
     """
     torch.manual_seed(torch_seed(seed, "weights"))
     model = build_model(mask, shape)
@@ -111,9 +115,7 @@ def train(
             curve["validation"] = (held_out["nats"], held_out["accuracy"])
             for split, (nats, _) in curve.items():
                 if not np.isfinite(nats):
-                    raise StudyError(
-                        f"step {step}: the {split} loss is {nats}; lower the learning rates in config.yaml"
-                    )
+                    raise Diverged(f"step {step}: the {split} loss is {nats}; lower the learning rates in config.yaml")
             history += [HistoryRow(step, tokens_seen, split, *values, rate) for split, values in curve.items()]
             summed[:] = 0
             left = (time.perf_counter() - started) / step * (settings.steps - step)

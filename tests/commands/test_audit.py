@@ -7,7 +7,7 @@ from maskstudy import audit, files
 from maskstudy.commands import audit as command
 from maskstudy.commands import prepare, train
 from maskstudy.errors import StudyError
-from small_study import HMM, MODEL, TRAINING, cell, settings
+from small_study import HMM, MODEL, TRAINING, cell, settings, untuned
 
 MARKOV = {
     "kind": "markov_next",
@@ -116,7 +116,7 @@ def test_a_verdict_lets_its_own_cell_train_and_no_other(run, tmp_path):
     def trained(of_cell, mask):
         parts = settings(cell=of_cell, task=MARKOV, model=MODEL, training=TRAINING)
         paths = ["--data", str(tmp_path / "data"), "--audit", str(out / f"{mask}.json"), "--run", str(tmp_path / mask)]
-        train.main([*parts, "--seed", "0", *paths])
+        train.main([*parts, "--seed", "0", *paths, *untuned(tmp_path, of_cell)])
 
     trained(CONTROL, "full")
     assert np.isfinite(files.read_json(tmp_path / "full" / "cost.json")["train_flops"])

@@ -23,8 +23,7 @@ SEEDS = [0, 1, 2, 3, 4, 5, 6]
 COMPARISONS = [{"task": "tagging", "metric": "accuracy", "masks": ["full", "causal"], "margin": 0.01}]
 STATISTICS = {"alpha": 0.05, "confidence": 0.95, "resamples": 300}
 SETTINGS = {
-    "cells": CELLS,
-    "seeds": SEEDS,
+    "cells": [cell | {"seeds": SEEDS} for cell in CELLS],
     "comparisons": COMPARISONS,
     "statistics": STATISTICS,
     "confirmatory": True,
@@ -173,9 +172,15 @@ def test_same_files_same_bytes(results):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"seeds": [*SEEDS, 7]}, r"bytes, mask causal \(study\), seed 7 is missing"),
-        ({"seeds": SEEDS[:-1]}, r"bytes, mask causal \(study\), seed 6 is not in the configuration"),
-        ({"cells": CELLS[:-1]}, r"bytes, mask full \(control\), seed 0 is not in the configuration"),
+        (
+            {"cells": [cell | {"seeds": [*SEEDS, 7]} for cell in CELLS]},
+            r"bytes, mask causal \(study\), seed 7 is missing",
+        ),
+        (
+            {"cells": [cell | {"seeds": SEEDS[:-1]} for cell in CELLS]},
+            r"bytes, mask causal \(study\), seed 6 is not in the configuration",
+        ),
+        ({"cells": SETTINGS["cells"][:-1]}, r"bytes, mask full \(control\), seed 0 is not in the configuration"),
     ],
 )
 def test_refuses_a_table_of_other_cells_or_seeds(results, changes, message):
@@ -196,7 +201,7 @@ def test_refuses_settings_without_an_entry(results):
         compare.main(
             [
                 "--settings",
-                json.dumps({"cells": CELLS, "seeds": SEEDS, "comparisons": [], "confirmatory": True}),
+                json.dumps({"cells": CELLS, "comparisons": [], "confirmatory": True}),
                 "--results",
                 str(results),
             ]

@@ -14,7 +14,7 @@ from maskstudy.schemas import PREDICTIONS
 from maskstudy.scoring import score
 from maskstudy.shape import build_shape
 from maskstudy.transcripts import transcripts, words
-from small_study import HMM, TRAINING, cell, settings
+from small_study import HMM, TRAINING, cell, settings, untuned
 
 MASKS = ("causal", "prefix", "encoder-decoder")
 MODEL = {"width": 16, "layers": 2, "heads": 2, "positions": "rotary", "dropout": 0.0}
@@ -41,7 +41,7 @@ def study(tmp_path_factory):
         verdict, run = str(folder / "audit" / f"{mask}.json"), ["--run", str(folder / mask)]
         audit.main([*settings(**of_cell), *data, "--out", verdict])
         given = settings(**of_cell, training=TRAINING | {"steps": 250, "batch": 32, "adamw_learning_rate": 0.02})
-        train.main([*given, "--seed", "0", *data, "--audit", verdict, *run])
+        train.main([*given, "--seed", "0", *data, "--audit", verdict, *untuned(folder, of_cell["cell"]), *run])
         evaluate.main([*settings(**of_cell), "--seed", "0", *data, *run])
         decode.main([*settings(**of_cell), "--seed", "0", *data, *run])
         out = str(folder / "references" / mask)

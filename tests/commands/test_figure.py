@@ -51,7 +51,7 @@ def test_a_quick_profile_says_so_in_the_figure_itself(tmp_path, monkeypatch):
     monkeypatch.setattr(figure.style, "add_note", lambda _, text: notes.append(text))
     settings = write(tmp_path, {"masked_byte": FakeTask()}, seeds=2, confirmatory=False)
     figure.main(["seeds", *arguments(settings, tmp_path)])
-    assert notes == ["quick profile: 2 seeds, exploratory only"]
+    assert notes == ["quick profile: 2 seeds a cell, exploratory only"]
     figure.main(["seeds", *arguments({**settings, "confirmatory": True}, tmp_path)])
     assert len(notes) == 1
 
@@ -63,7 +63,7 @@ def test_an_unknown_figure_is_refused(study):
 
 
 def test_a_missing_table_is_named_and_nothing_is_written(tmp_path):
-    settings = {"cells": [{"task": "t", "mask": "causal", "role": "study"}], "seeds": [0], "confirmatory": True}
+    settings = {"cells": [{"task": "t", "mask": "causal", "role": "study", "seeds": [0]}], "confirmatory": True}
     with pytest.raises(StudyError, match=r"metrics\.parquet: no such file"):
         figure.main(["seeds", *arguments(settings, tmp_path)])
     assert not list(tmp_path.iterdir())

@@ -15,7 +15,7 @@ CELLS = [
     {"task": "bytes", "mask": "full", "role": "control"},
 ]
 SEEDS = [0, 1, 10]
-TABLES = ("metrics", "timing", "audit")
+TABLES = ("metrics", "timing", "audit", "tuning")
 
 
 @pytest.fixture
@@ -28,6 +28,12 @@ def results(tmp_path):
         found = {"leaks": control, "measured_leaks": control, "position": 3 if control else None, "path": None}
         files.write_json(
             tmp_path / "audit" / f"{name}.json", {**cell, **found, "scored_access": "0f", "grid": {"length": 8}}
+        )
+        row = {"learning_rate": 0.02, "adamw_learning_rate": 0.003, "nats": 1.0, "accuracy": 0.5, "train_flops": 7.0}
+        diverged = {"nats": None, "accuracy": None, "train_flops": None}
+        curve = [{"scale": 1.0, "seed": 1000, **row}, {"scale": 2.0, "seed": 1000, **row, **diverged}]
+        files.write_json(
+            tmp_path / "tuning" / f"{name}.json", {**cell, "curve": curve, "chosen": 1.0, "at_edge": control}
         )
         ceiling = None if control else {"accuracy": 0.9, "nats": 0.2}
         files.write_json(
@@ -48,7 +54,8 @@ def results(tmp_path):
 
 
 def run(results, cells=CELLS, seeds=SEEDS):
-    gather.main(["--settings", json.dumps({"cells": cells, "seeds": seeds}), "--results", str(results)])
+    asked = [cell | {"seeds": seeds} for cell in cells]
+    gather.main(["--settings", json.dumps({"cells": asked}), "--results", str(results)])
 
 
 def edit(file, **changes):
@@ -94,6 +101,24 @@ def test_a_metric_without_reference_has_no_baseline(results):
     run(results)
     table = files.read_table(results / "metrics.parquet", schemas.METRICS).to_pylist()
     assert [(row["baseline"], row["ceiling"]) for row in table[:2]] == [(0.5, None), (None, None)]
+
+
+def test_every_run_of_the_tuning_has_a_row(results):
+    run(results)
+    table = files.read_table(results / "tuning.parquet", schemas.TUNING).to_pylist()
+    assert [(row["task"], row["mask"], row["role"], row["scale"]) for row in table] == [
+        (cell["task"], cell["mask"], cell["role"], scale) for cell in CELLS for scale in (1.0, 2.0)
+    ]
+    assert [row["chosen"] for row in table] == [True, False] * len(CELLS)
+    assert [row["at_edge"] for row in table] == [cell["role"] == "control" for cell in CELLS for _ in range(2)]
+    assert [row["nats"] for row in table] == [1.0, None] * len(CELLS)
+
+
+def test_a_grid_of_one_point_leaves_the_table_empty(results):
+    for cell in CELLS:
+        edit(results / "tuning" / cell["task"] / f"{cell['mask']}.json", curve=[])
+    run(results)
+    assert files.read_table(results / "tuning.parquet", schemas.TUNING).num_rows == 0
 
 
 def test_time_stands_in_its_own_table_alone(results):

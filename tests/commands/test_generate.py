@@ -12,7 +12,7 @@ from maskstudy.generation import continuations, likeliest, scored_continuations
 from maskstudy.model import Transformer
 from maskstudy.scoring import score
 from maskstudy.shape import build_shape
-from small_study import HMM, TRAINING, cell, settings
+from small_study import HMM, TRAINING, cell, settings, untuned
 
 SIZES = {"train_examples": 512, "validation_examples": 16, "test_examples": 48}
 MARKOV = {
@@ -38,7 +38,8 @@ def trained(folder, task, name, steps):
         verdict = str(folder / "audit" / f"{mask}.json")
         audit.main([*settings(**of_cell), *data, "--out", verdict])
         given = settings(**of_cell, training=TRAINING | {"steps": steps, "batch": 32})
-        train.main([*given, "--seed", "0", *data, "--audit", verdict, "--run", str(folder / mask)])
+        tuning = untuned(folder, of_cell["cell"])
+        train.main([*given, "--seed", "0", *data, "--audit", verdict, *tuning, "--run", str(folder / mask)])
     return folder
 
 

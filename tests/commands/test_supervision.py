@@ -55,9 +55,8 @@ def results(tmp_path, models):
 
 
 def run(results, cells=CELLS):
-    given = settings(
-        tasks={"every": EVERY, "final": FINAL}, models={"every": MODEL, "final": MODEL}, cells=cells, seeds=SEEDS
-    )
+    asked = [cell | {"seeds": SEEDS} for cell in cells]
+    given = settings(tasks={"every": EVERY, "final": FINAL}, models={"every": MODEL, "final": MODEL}, cells=asked)
     supervision.main([*given, "--results", str(results)])
     return read_table(results / "supervision.parquet", SUPERVISION).to_pylist()
 

@@ -34,11 +34,17 @@ def study(tmp_path):
     return tmp_path
 
 
-def run(folder, run="run", seed=0, mask="causal", role="study", audit=None, **training):
+def run(folder, run="run", seed=0, mask="causal", role="study", audit=None, tuning=None, **training):
     if audit is not None:
         write_json(folder / "audit.json", audit)
+    write_json(folder / "tuning.json", {**cell(mask, role), "chosen": 1} if tuning is None else tuning)
     given = settings(cell=cell(mask, role), task=HMM, model=MODEL, training=TRAINING | training)
-    paths = {"data": folder / "data", "audit": folder / "audit.json", "run": folder / run}
+    paths = {
+        "data": folder / "data",
+        "audit": folder / "audit.json",
+        "tuning": folder / "tuning.json",
+        "run": folder / run,
+    }
     train.main(
         [*given, "--seed", str(seed), *(part for name, path in paths.items() for part in (f"--{name}", str(path)))]
     )
@@ -114,6 +120,23 @@ def test_nothing_trains_that_the_audit_has_not_passed(study, audit):
     with pytest.raises(StudyError, match="the audit is not a pass of task hmm_tagging, mask causal") as raised:
         run(study, audit=audit)
     assert "\n" not in str(raised.value)
+    assert not (study / "run").exists()
+
+
+def test_both_rates_are_those_that_the_cell_chose(study):
+    tuned = run(study, "tuned", tuning={**cell(), "chosen": 0.5})
+    rates = {name: 0.5 * TRAINING[name] for name in ("learning_rate", "adamw_learning_rate")}
+    written = run(study, "written", **rates)
+    for name in PURE:
+        assert (tuned / name).read_bytes() == (written / name).read_bytes()
+    untuned = run(study, "untuned")
+    assert (tuned / "model.safetensors").read_bytes() != (untuned / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("tuning", [{**cell("full"), "chosen": 1}, {**cell(role="control"), "chosen": 1}, {}])
+def test_rates_of_another_cell_are_refused(study, tuning):
+    with pytest.raises(StudyError, match="the learning rates were not chosen for task hmm_tagging, mask causal"):
+        run(study, tuning=tuning)
     assert not (study / "run").exists()
 
 

@@ -40,8 +40,8 @@ def test_squares_are_coloured_where_the_query_sees_the_key(studies):
 def test_a_leak_under_a_study_mask_is_not_called_a_control(results, tmp_path):
     audit = read_json(results.folder / "audit" / "masked_byte" / "full.json")
     write_json(tmp_path / "audit" / "masked_byte" / "full.json", {**audit, "leaks": True})
-    cells = [{"task": "masked_byte", "mask": "full", "role": "study"}]
-    leaking = Results(tmp_path, Settings.of({"cells": cells, "seeds": [0], "confirmatory": True}))
+    cells = [{"task": "masked_byte", "mask": "full", "role": "study", "seeds": [0]}]
+    leaking = Results(tmp_path, Settings.of({"cells": cells, "confirmatory": True}))
     texts = words(access_grids.draw(access_grids.data(leaking)))
     assert "leaks" in texts
     assert "leaks (control)" not in texts
@@ -52,8 +52,8 @@ def test_one_name_with_two_looks_has_two_columns(results, tmp_path):
     grid = {**audit["grid"], "access": [[1] * 8] * 8}
     write_json(tmp_path / "audit" / "a" / "causal.json", {**audit, "task": "a"})
     write_json(tmp_path / "audit" / "b" / "causal.json", {**audit, "task": "b", "grid": grid})
-    cells = [{"task": task, "mask": "causal", "role": "study"} for task in "ab"]
-    results = Results(tmp_path, Settings.of({"cells": cells, "seeds": [0], "confirmatory": True}))
+    cells = [{"task": task, "mask": "causal", "role": "study", "seeds": [0]} for task in "ab"]
+    results = Results(tmp_path, Settings.of({"cells": cells, "confirmatory": True}))
     texts = words(access_grids.draw(access_grids.data(results)))
     assert texts.count("causal") == texts.count("no leak") == 2
 
@@ -67,8 +67,8 @@ def test_deeper_models_share_a_column_and_layers_that_differ_have_rows(results, 
 
     write("shallow", [0, 1])
     write("deep", [0, 1, 1, 1, 1])
-    cells = [{"task": task, "mask": "lookahead-2", "role": "study"} for task in ("shallow", "deep")]
-    both = Results(tmp_path, Settings.of({"cells": cells, "seeds": [0], "confirmatory": True}))
+    cells = [{"task": task, "mask": "lookahead-2", "role": "study", "seeds": [0]} for task in ("shallow", "deep")]
+    both = Results(tmp_path, Settings.of({"cells": cells, "confirmatory": True}))
     texts = words(access_grids.draw(access_grids.data(both)))
     assert texts.count("lookahead-2") == 1
     assert [text for text in texts if "layer" in text] == ["first layer", "later layers", "after all layers"]

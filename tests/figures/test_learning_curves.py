@@ -13,7 +13,7 @@ def panels(figure):
 def test_the_data_are_the_validation_rows_of_every_run(results):
     data = learning_curves.data(results)
     for cell in results.settings.cells:
-        for seed in results.settings.seeds:
+        for seed in cell.seeds:
             path = results.folder / "runs" / cell.task / cell.mask / f"seed-{seed}" / "history.parquet"
             history = pq.read_table(path, partitioning=None).to_pandas()
             rows = data[(data["task"] == cell.task) & (data["mask"] == cell.mask) & (data["seed"] == seed)]
@@ -37,7 +37,7 @@ def test_every_seed_is_thin_and_the_mean_bold(results):
     axes = panels(learning_curves.draw(data))["masked_byte"]
     thin = [line for line in axes.lines if line.get_linewidth() == 0.5 and line.get_alpha() == 0.35]
     bold = [line for line in axes.lines if line.get_linewidth() == 1.4]
-    assert len(thin) == 2 * len(results.settings.seeds)
+    assert len(thin) == 2 * results.settings.seeds["masked_byte"]
     assert [line.get_color() for line in bold] == [style.MASK_COLOURS["causal"], style.MASK_COLOURS["full"]]
     full = data[(data["task"] == "masked_byte") & (data["mask"] == "full")].pivot(
         index="tokens_seen", columns="seed", values="nats"

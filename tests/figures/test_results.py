@@ -6,7 +6,8 @@ from maskstudy.errors import StudyError
 from maskstudy.figures.results import Results, Settings, verdict_words
 from maskstudy.files import read_json
 
-SETTINGS = {"cells": [{"task": "t", "mask": "m", "role": "study"}], "seeds": [0, 1], "confirmatory": True}
+CELL = {"task": "t", "mask": "m", "role": "study", "seeds": [0, 1]}
+SETTINGS = {"cells": [CELL], "confirmatory": True}
 
 
 def test_settings_are_read_with_what_the_config_says_beside_them():
@@ -17,10 +18,25 @@ def test_settings_are_read_with_what_the_config_says_beside_them():
     assert (plain.alpha, plain.confidence, plain.figures, plain.tasks) == (0.05, 0.95, None, ["t"])
 
 
-@pytest.mark.parametrize("empty", ["cells", "seeds"])
-def test_a_study_of_nothing_is_refused(empty):
+@pytest.mark.parametrize("cells", [[], [CELL, CELL | {"seeds": []}]])
+def test_a_study_of_nothing_is_refused(cells):
     with pytest.raises(StudyError, match="no cells or no seeds"):
-        Settings.of(SETTINGS | {empty: []})
+        Settings.of(SETTINGS | {"cells": cells})
+
+
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [
+        ({"t": 1}, "1 seed a cell"),
+        ({"t": 10, "u": 10}, "10 seeds a cell"),
+        ({"t": 10, "u": 5, "v": 10, "w": 3}, "10 seeds a cell (5 in u, 3 in w)"),
+    ],
+)
+def test_the_number_of_seeds_in_words(seeds, words):
+    cells = [CELL | {"task": task, "seeds": list(range(number))} for task, number in seeds.items()]
+    settings = Settings.of(SETTINGS | {"cells": cells})
+    assert settings.seeds == seeds
+    assert settings.seeds_of_a_cell == words
 
 
 def test_tables_are_read_only_when_they_are_needed(tmp_path):
@@ -33,8 +49,9 @@ def test_rows_are_those_of_the_config_in_its_order(results):
     cells = [(cell.task, cell.mask) for cell in results.settings.cells]
     settings = Settings.of(
         {
-            "cells": [{"task": task, "mask": mask, "role": "study"} for task, mask in reversed(cells[1:])],
-            "seeds": [2, 0],
+            "cells": [
+                {"task": task, "mask": mask, "role": "study", "seeds": [2, 0]} for task, mask in reversed(cells[1:])
+            ],
             "confirmatory": True,
         }
     )
@@ -50,7 +67,7 @@ def test_rows_are_those_of_the_config_in_its_order(results):
 
 def test_a_run_that_is_missing_is_named(results):
     settings = Settings.of(
-        {"cells": [{"task": "masked_byte", "mask": "full", "role": "study"}], "seeds": [0, 77], "confirmatory": True}
+        {"cells": [CELL | {"task": "masked_byte", "mask": "full", "seeds": [0, 77]}], "confirmatory": True}
     )
     with pytest.raises(StudyError, match="no row for masked_byte, full, seed 77"):
         _ = Results(results.folder, settings).metrics

@@ -7,7 +7,7 @@ from maskstudy.figures.results import Results, Settings
 
 def test_every_run_is_there_with_the_mean_of_its_cell(results):
     data = seeds.data(results)
-    assert len(data) == 2 * len(results.settings.cells) * len(results.settings.seeds)
+    assert len(data) == 2 * sum(len(cell.seeds) for cell in results.settings.cells)
     np.testing.assert_array_equal(data["value"], results.metrics["value"])
     for _, runs in data.groupby(["task", "mask", "metric"]):
         assert runs["mean"].iloc[0] == pytest.approx(runs["value"].mean())
@@ -38,7 +38,7 @@ def test_the_difference_is_that_of_paired_seeds_from_the_causal_mask(studies, st
 
 def test_without_a_causal_mask_the_first_is_the_reference(results):
     cells = [vars(cell) for cell in results.settings.cells if cell.mask != "causal" and cell.task == "hmm_tagging"]
-    part = Results(results.folder, Settings.of({"cells": cells, "seeds": [0, 1, 2, 3], "confirmatory": True}))
+    part = Results(results.folder, Settings.of({"cells": cells, "confirmatory": True}))
     data = seeds.data(part)
     assert set(data["reference"]) == {"lookahead-1"}
     full = data[(data["mask"] == "full") & (data["metric"] == "accuracy")].iloc[0]
@@ -60,7 +60,7 @@ def test_seeds_are_points_and_pairs_are_lines(results):
     ]
     assert sorted(points) == sorted(data["value"])
     pairs = [line for axes in panels for line in axes.lines if line.get_color() == style.CONTROL]
-    assert len(pairs) == 2 * 2 * len(results.settings.seeds)
+    assert len(pairs) == 2 * sum(results.settings.seeds.values())
     of_hmm = [line.get_xdata() for line in pairs if len(line.get_xdata()) == 5]
     causal_to_full = data[(data["task"] == "hmm_tagging") & (data["metric"] == "accuracy") & (data["seed"] == 1)]
     assert any(np.allclose(values, causal_to_full["value"]) for values in of_hmm)

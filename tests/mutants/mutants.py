@@ -978,8 +978,8 @@ MUTANTS = [
     ),
     Mutant(
         "as many threads as the caller has",
-        "commands/train.py",
-        "    torch.set_num_threads(1)  # sums in another order give other bits\n",
+        "commands/training_job.py",
+        "    torch.set_num_threads(1)\n",
         "",
         ("commands/test_train.py::test_the_threads_of_the_caller_do_not_matter",),
     ),
@@ -992,7 +992,7 @@ MUTANTS = [
     ),
     Mutant(
         "a cell that leaks trains as a study cell",
-        "commands/train.py",
+        "commands/training_job.py",
         'passed = {**cell, "leaks": cell["role"] == "control"}',
         "passed = dict(cell)",
         ("commands/test_train.py::test_nothing_trains_that_the_audit_has_not_passed",),
@@ -1274,5 +1274,41 @@ MUTANTS = [
         "asked = np.flatnonzero(row != before)",
         "asked = np.arange(order, len(row))",
         ("test_joint_ngram.py::test_probabilities_are_those_of_the_formula_and_sum_to_1",),
+    ),
+    # --- tuning: the same grid for every cell, and never the seeds or data that are reported ---
+    Mutant(
+        "the tuning takes the worst learning rate",
+        "tuning_settings.py",
+        "best = min(finite.values())",
+        "best = max(finite.values())",
+        ("test_tuning_settings.py::test_without_a_tolerance_the_best_is_chosen",),
+    ),
+    Mutant(
+        "a tuning tries its rates with seeds that the study reports",
+        "tuning_settings.py",
+        "FIRST_SEED = 1000 ",
+        "FIRST_SEED = 0 ",
+        ("test_tuning_settings.py::test_no_seed_of_the_tuning_is_one_that_a_study_can_report",),
+    ),
+    Mutant(
+        "the tuning is judged on the test split",
+        "commands/tune.py",
+        'for name in ("train", "validation"))',
+        'for name in ("train", "test"))',
+        ("commands/test_tune.py::test_every_scale_is_tried_with_every_seed_and_the_test_split_is_never_opened",),
+    ),
+    Mutant(
+        "runs are trained as declared, whatever the tuning chose",
+        "commands/train.py",
+        'return float(found["chosen"])',
+        "return 1.0",
+        ("commands/test_train.py::test_both_rates_are_those_that_the_cell_chose",),
+    ),
+    Mutant(
+        "only one of the two learning rates follows the tuning",
+        "tuning_settings.py",
+        "adamw_learning_rate=scale * training.adamw_learning_rate",
+        "adamw_learning_rate=training.adamw_learning_rate",
+        ("test_tuning_settings.py::test_both_rates_are_scaled_and_nothing_else",),
     ),
 ]

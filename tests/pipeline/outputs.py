@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 
-from maskstudy.config import is_generative, is_written
+from maskstudy.config import is_generative, is_written, seeds
 
-TABLES = ("metrics", "timing", "audit", "comparisons", "effects", "ceiling_gaps")
+TABLES = ("metrics", "timing", "audit", "tuning", "comparisons", "effects", "ceiling_gaps")
 MAY_BE_EMPTY = ("comparisons", "effects", "ceiling_gaps")  # without a second mask, or without a known ceiling
 OF_A_RUN = ("model.safetensors", "history.parquet", "cost.json", "timing.json", "metrics.json", "examples.parquet")
 BEGINNINGS = {".pdf": b"%PDF-", ".png": b"\x89PNG\r\n", ".parquet": b"PAR1"}
@@ -54,7 +54,7 @@ def promised(results: Path, config: dict) -> Iterator[Path]:
     yield from (results / f"{name}.parquet" for name in TABLES)
     for name in config["figures"]:
         yield from (results / "figures" / f"{name}.{ending}" for ending in ("svg", "png", "csv"))
-    yield from (results / "tables" / f"{name}.csv" for name in ("metrics", "comparisons", "cost", "audit"))
+    yield from (results / "tables" / f"{name}.csv" for name in ("metrics", "comparisons", "cost", "tuning", "audit"))
     for task, entry in config["tasks"].items():
         yield from (results / "data" / task / f"{split}.parquet" for split in ("train", "validation", "test"))
         yield results / "data" / task / "summary.json"
@@ -63,8 +63,9 @@ def promised(results: Path, config: dict) -> Iterator[Path]:
         of_a_run += ["decoding.json"] if is_written(config, task) else []
         for mask in (*entry["masks"], *entry.get("controls", [])):
             yield results / "audit" / task / f"{mask}.json"
+            yield results / "tuning" / task / f"{mask}.json"
             yield from (results / "references" / task / f"{mask}.{ending}" for ending in ("json", "parquet"))
-            for seed in range(config["seeds"]):
+            for seed in seeds(config, task):
                 yield from (results / "runs" / task / mask / f"seed-{seed}" / name for name in of_a_run)
 
 

@@ -126,6 +126,7 @@ def tiny_config() -> dict[str, Any]:
         "confirmatory": True,
         "model": {"width": 8, "layers": 2, "heads": 2, "positions": "rotary", "dropout": 0.0},
         "training": {"steps": 3, "batch": 4, "learning_rate": 0.02, "adamw_learning_rate": 0.003, "warmup": 1},
+        "tuning": {"scales": [1, 2], "steps": 0.5},
         "tasks": {
             "hmm_tagging": {
                 "masks": ["causal", "lookahead-1", "full"],
@@ -148,7 +149,7 @@ def tiny_config() -> dict[str, Any]:
         "datasets": {"my_text": {"kind": "text", "files": "texts/*.txt"}},
         "comparisons": [{"task": "hmm_tagging", "metric": "accuracy", "masks": ["full", "causal"], "margin": 0.01}],
         "statistics": {"alpha": 0.5, "confidence": 0.95, "resamples": 200},  # two seeds can reach no smaller alpha
-        "figures": ["access_grids", "learning_curves", "dose_response", "seeds", "comparisons"],
+        "figures": ["access_grids", "tuning", "learning_curves", "dose_response", "seeds", "comparisons"],
     }
 
 

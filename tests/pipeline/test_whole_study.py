@@ -7,7 +7,9 @@ import pytest
 from pipeline.outputs import flaws
 from pipeline.study import Study, edited, without
 
-FIGURES = {f"figure_{name}" for name in ("access_grids", "learning_curves", "dose_response", "seeds", "comparisons")}
+FIGURES = {
+    f"figure_{name}" for name in ("access_grids", "tuning", "learning_curves", "dose_response", "seeds", "comparisons")
+}
 PAGES = {"paper", "html_report", "explain"}
 
 
@@ -24,6 +26,7 @@ def test_one_command_makes_everything(finished):
         "prepare": 2,
         "audit": 4,
         "reference": 4,
+        "tune": 4,
         "train": 8,
         "evaluate": 8,
         "gather": 1,
@@ -58,7 +61,7 @@ def test_an_edited_model_is_trained_again_and_nothing_else_is_prepared_again(fin
     with edited(finished.study.workflow / "src/maskstudy/model.py", "\nimport", "\nEDITED = True\nimport"):
         jobs = finished.study.plan().jobs
     assert jobs.pop("train") == jobs.pop("evaluate") == 8
-    assert jobs.pop("audit") == 4  # it measures a random model
+    assert jobs.pop("audit") == jobs.pop("tune") == 4  # an audit measures a random model
     assert set(jobs) == {"gather", "compare"} | FIGURES | PAGES
 
 
@@ -93,7 +96,7 @@ def test_more_steps_for_one_task_retrain_that_task_alone(finished):
     tasks["my_bytes"] = {**tasks["my_bytes"], "training": {"steps": 4}}
     plan = finished.study.plan(tasks=tasks)
     assert plan.jobs["train"] == plan.jobs["evaluate"] == 2
-    assert set(plan.jobs) == {"train", "evaluate", "gather", "compare", "settings"} | FIGURES | PAGES
+    assert set(plan.jobs) == {"tune", "train", "evaluate", "gather", "compare", "settings"} | FIGURES | PAGES
     assert not any("hmm_tagging" in message for message in plan.messages)
 
 
@@ -102,14 +105,14 @@ def test_one_seed_more_trains_that_seed_alone(finished):
     trained = [message for message in plan.messages if message.startswith("train")]
     assert len(trained) == 4
     assert all("seed 2;" in message for message in trained)
-    assert not {"prepare", "audit", "reference"} & set(plan.jobs)
+    assert not {"prepare", "audit", "reference", "tune"} & set(plan.jobs)
 
 
 def test_one_mask_more_trains_that_mask_alone(finished):
     tasks = dict(finished.study.config["tasks"])
     tasks["hmm_tagging"] = {**tasks["hmm_tagging"], "masks": [*tasks["hmm_tagging"]["masks"], "lookahead-2"]}
     plan = finished.study.plan(tasks=tasks)
-    assert plan.jobs["audit"] == plan.jobs["reference"] == 1
+    assert plan.jobs["audit"] == plan.jobs["reference"] == plan.jobs["tune"] == 1
     assert plan.jobs["train"] == plan.jobs["evaluate"] == 2
     assert all("lookahead-2" in message for message in plan.messages if message.startswith(("audit", "train")))
 

@@ -188,6 +188,7 @@ def test_a_study_without_comparisons_or_ceilings_has_a_paper(results, tables, dr
         "metrics": tables["metrics"][tables["metrics"]["task"] == cell.task],
         "comparisons": tables["comparisons"].iloc[:0],
         "cost": tables["cost"][tables["cost"]["task"] == cell.task],
+        "tuning": tables["tuning"].iloc[:0],
         "audit": tables["audit"][tables["audit"]["task"] == cell.task],
     }
     document = paper.collect(replace(results.settings, cells=(cell,)), few, [])

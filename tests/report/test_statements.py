@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskstudy.comparisons import ABOVE_CEILING, NOT_LEARNED, WITHIN
+from maskstudy.figures.results import Settings
 from maskstudy.report import statements
 
 NONE = float("nan")
@@ -76,7 +77,9 @@ def test_counts_probabilities_and_powers():
     assert statements.power_of_ten(0) == "0"
     assert statements.interval(-0.1, 0.25) == "[−0.100, 0.250]"
     assert statements.interval(NONE, NONE) == ""
-    assert statements.size(1, 2, 10) == "1 task, 2 cells, 10 seeds a cell"
+    cells = [{"task": "t", "mask": mask, "role": "study", "seeds": list(range(10))} for mask in ("causal", "full")]
+    settings = Settings.of({"cells": cells, "confirmatory": True})
+    assert statements.size(settings) == "1 task, 2 cells, 10 seeds a cell"
 
 
 @given(st.floats(1e-6, 1e30))
@@ -229,3 +232,30 @@ def test_the_audit_names_every_leak():
 
 def test_the_sentence_that_every_paper_carries():
     assert statements.NOT_SUPERIOR == "A difference in access is not, by itself, evidence of a superior architecture."
+
+
+def tuned(task, mask, chosen, scales=(0.5, 1.0, 2.0)):
+    """The rows of the tuning of a cell."""
+    of_cell = {"task": task, "mask": mask, "at_edge": chosen in (scales[0], scales[-1])}
+    return [{**of_cell, "scale": scale, "chosen": scale == chosen} for scale in scales]
+
+
+def test_tuning_says_what_was_searched_what_was_chosen_and_where_the_grid_ends():
+    rows = [*tuned("tagging", "causal", 1.0), *tuned("tagging", "full", 2.0), *tuned("bytes", "full", 1.0)]
+    text = plain(statements.tuning(rows, {"seeds": 2, "steps": 0.5, "tolerance": 0.005}))
+    assert "with 2 seeds that the study never reports: 0.5, 1 and 2 times the rates" in text
+    assert "for 50 % of the steps of a run" in text
+    assert "2 of 3 cells stayed at the declared rates, than which no other was better by more than 0.005 nats" in text
+    assert "the others took tagging (full 2 ×)." in text
+    assert text.endswith("a better one may lie outside, in tagging (full).")
+
+
+def test_tuning_names_no_edge_where_there_is_none():
+    text = statements.tuning(tuned("tagging", "causal", 1.0), {"seeds": 1})
+    assert text.endswith("1 of 1 cells stayed at the declared rates.")
+    assert "100" in text
+    assert "edge" not in text
+
+
+def test_a_study_that_tunes_nothing_says_so():
+    assert "nothing was tuned" in statements.tuning([], {"scales": [1]})

@@ -113,7 +113,7 @@ def test_scores_on_the_same_final_bytes_are_summed_up_by_cell(results):
 def test_the_table_of_supervision_is_there_only_where_tasks_ask_for_the_same(results):
     assert list(tables.applying(results)) == list(tables.TABLES)
     without = Results(results.folder, replace(results.settings, supervision=()))
-    assert list(tables.applying(without)) == ["metrics", "comparisons", "cost", "audit"]
+    assert list(tables.applying(without)) == ["metrics", "comparisons", "cost", "tuning", "audit"]
 
 
 def test_the_audit_is_passed_on_whole(results):

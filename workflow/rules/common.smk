@@ -29,6 +29,8 @@ def raw_files(task):
     return text_files(dataset["files"])
 
 
+config["tasks"] = study.without_tasks_left_out(config)["tasks"]
+
 try:
     study.check(config, read_json(Path(workflow.basedir, "workflow/schemas/config.schema.json")))
     RAW_FILES = {task: raw_files(task) for task in config["tasks"]}
@@ -50,15 +52,15 @@ RESULTS = config["results"]
 RAW = config["data"]
 CELLS = study.cells(config)
 TASKS = list(config["tasks"])
-SEEDS = study.seeds(config)
 DATA = f"{RESULTS}/data/{{task}}"
 AUDIT = f"{RESULTS}/audit/{{task}}/{{mask}}.json"
+TUNING = f"{RESULTS}/tuning/{{task}}/{{mask}}.json"
 RUN = f"{RESULTS}/runs/{{task}}/{{mask}}/seed-{{seed}}"
 GENERATED = [
     f"{RESULTS}/runs/{cell.task}/{cell.mask}/seed-{seed}/generated.json"
     for cell in CELLS
     if study.is_generative(config, cell.task)
-    for seed in SEEDS
+    for seed in study.seeds(config, cell.task)
 ]
 SUPERVISED = study.supervision(config)  # tasks that ask for the same final bytes, or none
 SUPERVISED_CELLS = [cell for cell in CELLS if cell.task in SUPERVISED and cell.role == "study"]
@@ -70,7 +72,7 @@ DECODED = [
     f"{RESULTS}/runs/{cell.task}/{cell.mask}/seed-{seed}/decoding.json"
     for cell in CELLS
     if study.is_written(config, cell.task)
-    for seed in SEEDS
+    for seed in study.seeds(config, cell.task)
 ]
 FIGURES = expand(f"{RESULTS}/figures/{{figure}}.svg", figure=config["figures"])
 
@@ -99,6 +101,7 @@ def settings_of_cell(task, mask, *parts):
     available = {
         "model": study.model_settings(config, task),
         "training": study.training_settings(config, task),
+        "tuning": config["tuning"],
     }
     settings = {"cell": study.cell(config, task, mask).settings(), "task": study.task_settings(config, task)}
     return json.dumps(settings | {part: available[part] for part in parts})
@@ -109,15 +112,14 @@ def supervision_settings():
     settings = {
         "tasks": {task: study.task_settings(config, task) for task in SUPERVISED},
         "models": {task: study.model_settings(config, task) for task in SUPERVISED},
-        "cells": [cell.settings() for cell in SUPERVISED_CELLS],
-        "seeds": SEEDS,
+        "cells": [study.cell_with_seeds(config, cell) for cell in SUPERVISED_CELLS],
     }
     return json.dumps(settings)
 
 
 def study_settings(*keys, **more):
-    """All cells and seeds, the named keys of the config, and whatever else is given, as JSON."""
-    settings = {"cells": [cell.settings() for cell in CELLS], "seeds": SEEDS}
+    """All cells and their seeds, the named keys of the config, and whatever else is given, as JSON."""
+    settings = {"cells": [study.cell_with_seeds(config, cell) for cell in CELLS]}
     return json.dumps(settings | {key: config[key] for key in keys} | more)
 
 
@@ -133,4 +135,8 @@ def every_cell(pattern, cells=CELLS):
 
 def every_run(pattern, cells=CELLS):
     """One file a run."""
-    return [pattern.format(task=cell.task, mask=cell.mask, seed=seed) for cell in cells for seed in SEEDS]
+    return [
+        pattern.format(task=cell.task, mask=cell.mask, seed=seed)
+        for cell in cells
+        for seed in study.seeds(config, cell.task)
+    ]

@@ -6,11 +6,13 @@ rule gather:
         metrics=every_run(f"{RUN}/metrics.json"),
         timing=every_run(f"{RUN}/timing.json"),
         audits=every_cell(AUDIT),
+        tuning=every_cell(TUNING),
         references=every_cell(f"{RESULTS}/references/{{task}}/{{mask}}.json"),
     output:
         metrics=f"{RESULTS}/metrics.parquet",
         timing=f"{RESULTS}/timing.parquet",
         audit=f"{RESULTS}/audit.parquet",
+        tuning=f"{RESULTS}/tuning.parquet",
     log:
         f"{RESULTS}/logs/gather.log",
     localrule: True
@@ -21,7 +23,7 @@ rule gather:
         settings=study_settings(),
         results=subpath(output.metrics, parent=True),
     message:
-        "gather: all runs into metrics.parquet, timing.parquet and audit.parquet"
+        "gather: all runs into metrics, timing, audit and tuning.parquet"
     shell:
         "maskstudy gather --settings {params.settings:q} --results {params.results} > {log} 2>&1"
 

@@ -3,7 +3,7 @@
 
 rule explain:
     input:
-        weights=[f"{RESULTS}/runs/{cell.task}/{cell.mask}/seed-{SEEDS[0]}/model.safetensors" for cell in EXPLAINED],
+        weights=[f"{RESULTS}/runs/{cell.task}/{cell.mask}/seed-0/model.safetensors" for cell in EXPLAINED],
         tables=multiext(f"{RESULTS}/", "metrics.parquet", "comparisons.parquet"),
         metrics=every_run(f"{RUN}/metrics.json"),
         references=every_cell(f"{RESULTS}/references/{{task}}/{{mask}}.json"),

@@ -6,7 +6,9 @@ for figure in config["figures"]:
         name:
             f"figure_{figure}"
         input:
-            tables=multiext(f"{RESULTS}/", "metrics.parquet", "comparisons.parquet", "ceiling_gaps.parquet"),
+            tables=multiext(
+                f"{RESULTS}/", "metrics.parquet", "tuning.parquet", "comparisons.parquet", "ceiling_gaps.parquet"
+            ),
             histories=every_run(f"{RUN}/history.parquet"),
             audits=every_cell(AUDIT),
             generated=GENERATED if figure == "leak" else [],

@@ -6,6 +6,7 @@ rule train:
         train=f"{DATA}/train.parquet",
         validation=f"{DATA}/validation.parquet",
         audit=AUDIT,
+        tuning=TUNING,
     output:
         model=f"{RUN}/model.safetensors",
         history=f"{RUN}/history.parquet",
@@ -27,4 +28,4 @@ rule train:
         "train {wildcards.task} under {wildcards.mask}, seed {wildcards.seed}; follow it in {log}"
     shell:
         "maskstudy train --settings {params.settings:q} --seed {wildcards.seed}"
-        " --data {params.data} --audit {input.audit} --run {params.run} > {log} 2>&1"
+        " --data {params.data} --audit {input.audit} --tuning {input.tuning} --run {params.run} > {log} 2>&1"

@@ -24,19 +24,19 @@ def main(arguments: list[str]) -> None:
         StudyError: bad settings; a file is missing or belongs to another configuration; what `comparisons.compare` and
             `comparisons.ceiling_gaps` refuse; a study cell that is significantly better than its ceiling.
     """
-    parser = options.parser("compare", __doc__, "cells", "seeds", "comparisons", "statistics", "confirmatory")
+    parser = options.parser("compare", __doc__, "cells", "comparisons", "statistics", "confirmatory")
     options.add_path(parser, "results", "the results folder, read and written")
     given = parser.parse_args(arguments)
     settings, results = given.settings, given.results
-    cells, seeds = settings["cells"], settings["seeds"]
+    cells = settings["cells"]
 
     comparisons = compare(
-        _metrics(results / "metrics.parquet", cells, seeds),
+        _metrics(results / "metrics.parquet", cells),
         [files.read_json(results / "audit" / cell["task"] / f"{cell['mask']}.json") for cell in cells],
         settings["comparisons"] if settings["confirmatory"] else [],
         settings["statistics"],
     )
-    scores = {(cell["task"], cell["mask"]): _scores(results, cell, seeds) for cell in cells}
+    scores = {(cell["task"], cell["mask"]): _scores(results, cell) for cell in cells}
     observers = {name: observer for name in scores if (observer := _observer(results, *name))}
     gaps = ceiling_gaps([(scores[name], observer) for name, observer in observers.items()], settings["statistics"])
     _refuse_above_ceiling(gaps, cells)
@@ -51,21 +51,21 @@ def main(arguments: list[str]) -> None:
         files.write_table(results / f"{name}.parquet", table, schema)
 
 
-def _metrics(path: Path, cells: list[dict[str, str]], seeds: list[int]) -> pd.DataFrame:
+def _metrics(path: Path, cells: list[dict[str, Any]]) -> pd.DataFrame:
     """The rows of metrics.parquet, which must be those of the configured cells and seeds."""
     metrics: pd.DataFrame = files.read_table(path, schemas.METRICS).to_pandas()
     found = set(metrics[["task", "mask", "role", "seed"]].itertuples(index=False, name=None))
-    wanted = {(cell["task"], cell["mask"], cell["role"], seed) for cell in cells for seed in seeds}
+    wanted = {(cell["task"], cell["mask"], cell["role"], seed) for cell in cells for seed in cell["seeds"]}
     for task, mask, role, seed in sorted(found ^ wanted):
         state = "is missing" if (task, mask, role, seed) in wanted else "is not in the configuration"
         raise StudyError(f"{path}: {task}, mask {mask} ({role}), seed {seed} {state}; make it again: snakemake {path}")
     return metrics
 
 
-def _scores(results: Path, cell: dict[str, str], seeds: list[int]) -> CellScores:
+def _scores(results: Path, cell: dict[str, Any]) -> CellScores:
     """The per-example scores of all seeds of a cell."""
     task, mask = cell["task"], cell["mask"]
-    runs = [results / "runs" / task / mask / f"seed-{seed}" / "examples.parquet" for seed in seeds]
+    runs = [results / "runs" / task / mask / f"seed-{seed}" / "examples.parquet" for seed in cell["seeds"]]
     return cell_scores(task, mask, [_predictions(path) for path in runs])
 
 

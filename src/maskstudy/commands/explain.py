@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--results", type=Path, metavar="PATH", help="a finished results folder, for what it found")
     parser.add_argument(
         "--settings",
-        type=partial(read_settings, names=("cells", "seeds", "confirmatory")),
+        type=partial(read_settings, names=("cells", "confirmatory")),
         metavar="JSON",
         help="the part of the config that says what the results folder holds; with --results",
     )

@@ -16,7 +16,7 @@ def main(arguments: list[str]) -> None:
     Raises:
         StudyError: no such figure, bad settings, or a table that the figure needs is missing or wrong.
     """
-    parser = options.parser("figure", __doc__, "cells", "seeds", "confirmatory")
+    parser = options.parser("figure", __doc__, "cells", "confirmatory")
     parser.add_argument("name", help=f"one of {', '.join(figures.names())}")
     options.add_path(parser, "results", "the results folder, read and written")
     given = parser.parse_args(arguments)
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> None:
     data = module.data(Results(given.results, settings))
     figure = module.draw(data)
     if not settings.confirmatory:
-        style.add_note(figure, f"quick profile: {len(settings.seeds)} seeds, exploratory only")
+        style.add_note(figure, f"quick profile: {settings.seeds_of_a_cell}, exploratory only")
     stem = given.results / "figures" / given.name
     with replacing(stem.with_name(f"{stem.name}.csv")) as temporary:
         data.to_csv(temporary, index=False, lineterminator="\n")

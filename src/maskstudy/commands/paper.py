@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> None:
     Raises:
         StudyError: bad settings, or a table or figure that the paper needs is missing or wrong.
     """
-    parser = options.parser("paper", __doc__, "cells", "seeds", "confirmatory")
+    parser = options.parser("paper", __doc__, "cells", "confirmatory")
     options.add_path(parser, "results", "the results folder, read and written")
     given = parser.parse_args(arguments)
 

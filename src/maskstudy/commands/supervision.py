@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> None:
     Raises:
         StudyError: bad settings, a file is missing, or the tasks do not ask for the same final bytes.
     """
-    parser = options.parser("supervision", __doc__, "tasks", "models", "cells", "seeds")
+    parser = options.parser("supervision", __doc__, "tasks", "models", "cells")
     options.add_path(parser, "results", "the results folder, read and written")
     given = parser.parse_args(arguments)
     settings, results = given.settings, given.results
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> None:
     for cell in settings["cells"]:
         name, mask = cell["task"], cell["mask"]
         shape = build_shape(tasks.build(settings["tasks"][name]), settings["models"][name])
-        for seed in settings["seeds"]:
+        for seed in cell["seeds"]:
             folder = results / "runs" / name / mask / f"seed-{seed}"
             run = read_json(folder / "metrics.json")
             metrics = run["metrics"]

@@ -4,6 +4,7 @@ import resource
 import sys
 import time
 from dataclasses import asdict
+from typing import Any
 
 import pyarrow as pa
 import torch
@@ -11,36 +12,37 @@ from safetensors.torch import save_file
 
 from maskstudy import checkpoints, tasks
 from maskstudy.commands import options
+from maskstudy.commands.training_job import check_audit, set_up_process
 from maskstudy.data.examples import read_examples
 from maskstudy.errors import StudyError
 from maskstudy.files import read_json, replacing, write_json, write_table
-from maskstudy.memory import keep_freed_memory
 from maskstudy.model import parameter_count
 from maskstudy.schemas import HISTORY
 from maskstudy.shape import build_shape
 from maskstudy.training import history_columns, train
 from maskstudy.training_settings import TrainingSettings
+from maskstudy.tuning_settings import scaled
 
 
 def main(arguments: list[str]) -> None:
     """Write `model.safetensors`, `history.parquet`, `cost.json` and `timing.json` into `--run`.
 
     Raises:
-        StudyError: the audit is of another cell, or its verdict is not the one that the role of the cell asks for.
+        StudyError: the audit is of another cell, or its verdict is not the one that the role of the cell asks for; the
+            learning rates were chosen for another cell.
     """
     parser = options.parser("train", __doc__, "cell", "task", "model", "training")
     parser.add_argument("--seed", required=True, type=int)
     options.add_path(parser, "data", "folder of the prepared examples")
     options.add_path(parser, "audit", "the verdict on the cell (JSON)")
+    options.add_path(parser, "tuning", "the learning rates that the cell chose (JSON)")
     options.add_path(parser, "run", "folder of the run")
     given = parser.parse_args(arguments)
 
     cell = given.settings["cell"]
-    _check_audit(read_json(given.audit), cell)
-    keep_freed_memory()
-    torch.set_num_threads(1)  # sums in another order give other bits
-    # The switch of `use_deterministic_algorithms`, which would also load the compiler: one second more a run.
-    torch.set_deterministic_debug_mode("error")
+    check_audit(read_json(given.audit), cell)
+    training = scaled(TrainingSettings(**given.settings["training"]), _tuned(read_json(given.tuning), cell))
+    set_up_process()
     task = tasks.build(given.settings["task"])
     shape = build_shape(task, given.settings["model"])
     examples, validation = (read_examples(given.data / f"{name}.parquet") for name in ("train", "validation"))
@@ -51,7 +53,7 @@ def main(arguments: list[str]) -> None:
         examples,
         validation,
         shape,
-        TrainingSettings(**given.settings["training"]),
+        training,
         given.seed,
         report=lambda line: print(f"{cell['task']} {cell['mask']} seed {given.seed}  {line}", flush=True),
     )
@@ -76,12 +78,12 @@ def main(arguments: list[str]) -> None:
     )
 
 
-def _check_audit(verdict: dict[str, object], cell: dict[str, str]) -> None:
-    """Nothing trains but the cell that passed this audit."""
-    passed = {**cell, "leaks": cell["role"] == "control"}
-    if {name: verdict.get(name) for name in passed} != passed:
+def _tuned(found: dict[str, Any], cell: dict[str, str]) -> float:
+    """The scale that this cell chose for its learning rates."""
+    if {name: found.get(name) for name in cell} != cell:
         where = f"task {cell['task']}, mask {cell['mask']}"
-        raise StudyError(f"the audit is not a pass of {where} ({cell['role']}); run the rule audit again")
+        raise StudyError(f"the learning rates were not chosen for {where} ({cell['role']}); run the rule tune again")
+    return float(found["chosen"])
 
 
 def _peak_memory_bytes() -> int:

@@ -22,9 +22,8 @@ def collected(results: Results) -> dict[str, Any]:
     settings = results.settings
     return {
         "confirmatory": settings.confirmatory,
-        "seeds": len(settings.seeds),
         "confidence": settings.confidence,
-        "size": statements.size(len(settings.tasks), len(settings.cells), len(settings.seeds)),
+        "size": statements.size(settings),
         "not_superior": statements.NOT_SUPERIOR,
         "colours": style.colours(cell.mask for cell in settings.cells),
         "dose_response": _dose_response(results),

@@ -61,7 +61,7 @@ def data(results: Results) -> DataFrame:
         if cells[-1].role != "control" or first["unigram"] is None:
             continue
         for cell in cells:
-            for seed in results.settings.seeds:
+            for seed in cell.seeds:
                 run = results.folder / "runs" / task / cell.mask / f"seed-{seed}"
                 generated = read_json(run / "generated.json")
                 metrics = read_json(run / "metrics.json")["metrics"]

@@ -4,6 +4,7 @@ results = Results(Path("results"), Settings.of(settings))
 results.metrics          DataFrame, the columns of schemas.METRICS
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,11 +22,12 @@ from maskstudy.files import read_json, read_table
 
 @dataclass(frozen=True)
 class Cell:
-    """One (task, mask); its role is `study` or `control`."""
+    """One (task, mask) with the seeds of its runs; its role is `study` or `control`."""
 
     task: str
     mask: str
     role: str
+    seeds: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,6 @@ class Settings:
 
     Attributes:
         cells: all cells, in the order of the config.
-        seeds: the seeds of every cell.
         confirmatory: False where the study declares no comparison, so that everything is exploratory.
         confidence: coverage of the intervals, 0.95 for 95 %.
         alpha: level of the tests.
@@ -44,10 +45,10 @@ class Settings:
             may be absent.
         figures: the figures that the paper shows; None for all there are.
         supervision: the tasks whose models answer the same final bytes; there may be none.
+        tuning: the entry `tuning` of the config, for the words about it.
     """
 
     cells: tuple[Cell, ...]
-    seeds: tuple[int, ...]
     confirmatory: bool
     confidence: float = 0.95
     alpha: float = 0.05
@@ -56,29 +57,33 @@ class Settings:
     published: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     figures: tuple[str, ...] | None = None
     supervision: tuple[str, ...] = ()
+    tuning: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, value: Mapping[str, Any]) -> "Settings":
-        """Read `{"cells": [{"task", "mask", "role"}], "seeds": [...], "confirmatory": bool}`; other entries may stand.
+        """Read `{"cells": [{"task", "mask", "role", "seeds"}], "confirmatory": bool}`; other entries may stand.
 
-        Optional: `"statistics": {"alpha", "confidence", "resamples"}` and `"figures": [name]` as in the config,
+        Optional: `"statistics": {"alpha", "confidence", "resamples"}`, `"tuning"` and `"figures": [name]` as in the
+        config,
         `"questions": {task: sentence}`, `"supervision": [task]`, and `"published": {task: [result]}`, each result with
         `method`, `per`, `wer`, `source` and `differs`.
 
         Raises:
-            StudyError: there is no cell or no seed.
+            StudyError: there is no cell, or one without a seed.
         """
-        if not value["cells"] or not value["seeds"]:
+        if not value["cells"] or not all(cell["seeds"] for cell in value["cells"]):
             raise StudyError("--settings: no cells or no seeds; the config needs a task with a mask, and seeds")
         given = value.get("statistics", {})
         return cls(
-            cells=tuple(Cell(cell["task"], cell["mask"], cell["role"]) for cell in value["cells"]),
-            seeds=tuple(value["seeds"]),
+            cells=tuple(
+                Cell(cell["task"], cell["mask"], cell["role"], tuple(cell["seeds"])) for cell in value["cells"]
+            ),
             confirmatory=value["confirmatory"],
             questions=dict(value.get("questions", {})),
             published=dict(value.get("published", {})),
             figures=tuple(value["figures"]) if "figures" in value else None,
             supervision=tuple(value.get("supervision", ())),
+            tuning=dict(value.get("tuning", {})),
             **{name: given[name] for name in ("alpha", "confidence", "resamples") if name in given},
         )
 
@@ -86,6 +91,18 @@ class Settings:
     def tasks(self) -> list[str]:
         """All tasks, in the order of the config."""
         return list(dict.fromkeys(cell.task for cell in self.cells))
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        """How many seeds the cells of each task have."""
+        return {cell.task: len(cell.seeds) for cell in self.cells}
+
+    @property
+    def seeds_of_a_cell(self) -> str:
+        """`10 seeds a cell`, or `10 seeds a cell (5 in accents)` where some tasks have another number."""
+        usual = Counter(self.seeds.values()).most_common(1)[0][0]
+        others = [f"{number} in {task}" for task, number in self.seeds.items() if number != usual]
+        return f"{usual} seed{'s' * (usual != 1)} a cell" + (f" ({', '.join(others)})" if others else "")
 
 
 @dataclass(frozen=True)
@@ -112,7 +129,7 @@ class Results:
         table = self._of_cells(_frame(self.folder / "metrics.parquet", schemas.METRICS))
         found = set(zip(table["task"], table["mask"], table["seed"], strict=True))
         for cell in self.settings.cells:
-            for seed in self.settings.seeds:
+            for seed in cell.seeds:
                 if (cell.task, cell.mask, seed) not in found:
                     raise StudyError(
                         f"{self.folder / 'metrics.parquet'}: no row for {cell.task}, {cell.mask}, seed {seed}; "
@@ -129,6 +146,11 @@ class Results:
     def audit(self) -> DataFrame:
         """One row a cell."""
         return self._of_cells(_frame(self.folder / "audit.parquet", schemas.AUDIT))
+
+    @cached_property
+    def tuning(self) -> DataFrame:
+        """One row a run of the tuning of a cell; none where the grid has one point."""
+        return self._of_cells(_frame(self.folder / "tuning.parquet", schemas.TUNING), tuning=True)
 
     @cached_property
     def ceiling_gaps(self) -> DataFrame:
@@ -155,7 +177,7 @@ class Results:
         """One row a (run, step, split): the columns of schemas.HISTORY after task, mask, role, seed."""
         frames = []
         for cell in self.settings.cells:
-            for seed in self.settings.seeds:
+            for seed in cell.seeds:
                 path = self.folder / "runs" / cell.task / cell.mask / f"seed-{seed}" / "history.parquet"
                 frame = _frame(path, schemas.HISTORY)
                 run = {"task": cell.task, "mask": cell.mask, "role": cell.role, "seed": seed}
@@ -191,14 +213,16 @@ class Results:
         keys = ["exploratory", "task_place", "place_b", "place_a", "metric"]
         return table.sort_values(keys, kind="stable")[schemas.COMPARISONS.names].reset_index(drop=True)
 
-    def _of_cells(self, table: DataFrame) -> DataFrame:
-        """The rows of the configured cells and seeds, in the order of the config."""
+    def _of_cells(self, table: DataFrame, tuning: bool = False) -> DataFrame:
+        """The rows of the configured cells and seeds, in the order of the config; those of tuning have other seeds."""
         order = {(cell.task, cell.mask): index for index, cell in enumerate(self.settings.cells)}
         table = table.assign(place=_order(order, table["task"], table["mask"])).dropna(subset=["place"])
         keys = ["place"]
-        if "seed" in table:
-            table = table[table["seed"].isin(self.settings.seeds)]
+        if "seed" in table and not tuning:
+            runs = {(cell.task, cell.mask, seed) for cell in self.settings.cells for seed in cell.seeds}
+            table = table[[run in runs for run in zip(table["task"], table["mask"], table["seed"], strict=True)]]
         keys += [name for name in ("metric", "seed") if name in table]
+        keys[1:1] = ["scale"] if tuning else []
         return table.sort_values(keys, kind="stable").drop(columns="place").reset_index(drop=True)
 
 

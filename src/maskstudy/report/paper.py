@@ -49,16 +49,18 @@ def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence
     declared = [row for row in comparisons if row["declared"]]
     return {
         "confirmatory": settings.confirmatory,
-        "seeds": str(len(settings.seeds)),
-        "size": statements.size(len(settings.tasks), len(settings.cells), len(settings.seeds)),
+        "seeds": settings.seeds_of_a_cell,
+        "most_seeds": str(max(settings.seeds.values())),
+        "size": statements.size(settings),
         "confidence": percent(settings.confidence),
         "resamples": count(settings.resamples),
         "alpha": f"{settings.alpha:g}",
-        "smallest_p": f"{smallest_p(len(settings.seeds)):.2g}",
+        "smallest_p": f"{smallest_p(max(settings.seeds.values())):.2g}",
         "not_superior": statements.NOT_SUPERIOR,
         "answer": _answer(declared, settings),
         "ceilings": statements.ceilings(metrics),
         "baselines": statements.baselines(metrics),
+        "tuning": statements.tuning(_records(tables["tuning"]), settings.tuning),
         "audits": statements.audits(_records(tables["audit"])),
         "masks": _masks([cell.mask for cell in settings.cells]),
         "questions": [

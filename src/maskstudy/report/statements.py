@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from maskstudy.comparisons import ABOVE_CEILING, CLOSE_TO_CEILING, NOT_LEARNED
+from maskstudy.figures.results import Settings
 from maskstudy.statistics import HIGHER_IS_BETTER
 
 NOT_SUPERIOR = "A difference in access is not, by itself, evidence of a superior architecture."
@@ -75,9 +76,10 @@ def power_of_ten(value: float) -> str:
     return f"{value / 10.0**exponent:.1f} × 10{raised}"
 
 
-def size(tasks: int, cells: int, seeds: int) -> str:
+def size(settings: Settings) -> str:
     """`2 tasks, 7 cells, 10 seeds a cell`."""
-    return f"{_several(tasks, 'task')}, {_several(cells, 'cell')}, {_several(seeds, 'seed')} a cell"
+    tasks, cells = _several(len(settings.tasks), "task"), _several(len(settings.cells), "cell")
+    return f"{tasks}, {cells}, {settings.seeds_of_a_cell}"
 
 
 # --- comparisons ------------------------------------------------------------------------------------------------------
@@ -201,6 +203,36 @@ def reading(rows: Iterable[Row]) -> str:
     return "; ".join(words)
 
 
+def tuning(rows: Iterable[Row], given: Mapping[str, Any]) -> str:
+    """How the learning rates were chosen, what came out, and which cells chose the edge of the grid.
+
+    Args:
+        rows: columns of `tables.tuning`.
+        given: the entry `tuning` of config.yaml.
+    """
+    tried = list(rows)
+    if not tried:
+        return "Every cell trains with the learning rates that its task declares: nothing was tuned."
+    scales = _listed([f"{scale:g}" for scale in sorted({row["scale"] for row in tried})])
+    seeds = given.get("seeds", 1)
+    text = (
+        "Before its first run each cell chose its learning rates from the same grid, on validation data and with "
+        f"{_several(seeds, 'seed')} that the study never reports: {scales} times the rates that its task declares, for "
+        f"{percent(given.get('steps', 1))} of the steps of a run."
+    )
+    chosen = [row for row in tried if row["chosen"]]
+    moved = [row for row in chosen if row["scale"] != 1]
+    text += f" {len(chosen) - len(moved)} of {len(chosen)} cells stayed at the declared rates"
+    if tolerance := given.get("tolerance"):
+        text += f", than which no other was better by more than {tolerance:g} nats"
+    text += f"; the others took {_by_task(moved, _times)}." if moved else "."
+    edge = [row for row in chosen if row["at_edge"]]
+    if edge:
+        names = _by_task(edge, None)
+        text += f" The rate lies at the edge of the grid, and a better one may lie outside, in {names}."
+    return text
+
+
 def audits(rows: Iterable[Row]) -> str:
     """How the audit came out, in one or two sentences.
 
@@ -216,16 +248,20 @@ def audits(rows: Iterable[Row]) -> str:
     return f"{clean}. The answer leaks in {names}, on purpose: these are controls, and they are never ranked."
 
 
+def _times(row: Row) -> str:
+    return f"{row['scale']:g}\u00a0×"
+
+
 def _gap(row: Row) -> str:
     return number(row["gap"])
 
 
 def _by_task(rows: Sequence[Row], detail: Callable[[Row], str] | None) -> str:
     """`hmm_tagging (causal −0.012, full −0.010) and …`, with the metric where the rows have several."""
-    several = len({row["metric"] for row in rows}) > 1
+    several = len({row.get("metric") for row in rows}) > 1
     cells: dict[str, list[str]] = {}
     for row in rows:
-        name = f"{row['task']}, {row['metric']}" if several else row["task"]
+        name = f"{row['task']}, {row['metric']}" if several else str(row["task"])
         cells.setdefault(name, []).append(f"{row['mask']} {detail(row)}" if detail else row["mask"])
     return _listed([f"{name} ({', '.join(masks)})" for name, masks in cells.items()])
 

@@ -98,6 +98,15 @@ def supervision(results: Results) -> DataFrame:
     return DataFrame(rows)
 
 
+def tuning(results: Results) -> DataFrame:
+    """One row a (cell, scale): its rates, and the mean validation loss and accuracy over the seeds of the tuning.
+
+    `chosen` marks the scale that the cell trains with, `at_edge` whether it is the first or last of the grid.
+    """
+    keys = [*_CELL, "scale", "learning_rate", "adamw_learning_rate", "chosen", "at_edge"]
+    return results.tuning.groupby(keys, sort=False)[["nats", "accuracy", "train_flops"]].mean().reset_index()
+
+
 def audit(results: Results) -> DataFrame:
     """One row a cell: does a scored position see its own answer, where, and along which path?"""
     return results.audit
@@ -107,6 +116,7 @@ TABLES: dict[str, Callable[[Results], DataFrame]] = {
     "metrics": metrics,
     "comparisons": comparisons,
     "cost": cost,
+    "tuning": tuning,
     "audit": audit,
     "supervision": supervision,
 }

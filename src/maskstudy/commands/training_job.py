@@ -1,0 +1,28 @@
+"""What the verbs that train, `train` and `tune`, have in common."""
+
+from collections.abc import Mapping
+
+import torch
+
+from maskstudy.errors import StudyError
+from maskstudy.memory import keep_freed_memory
+
+
+def set_up_process() -> None:
+    """One thread and deterministic operations: sums in another order give other bits."""
+    keep_freed_memory()
+    torch.set_num_threads(1)
+    # The switch of `use_deterministic_algorithms`, which would also load the compiler: one second more a run.
+    torch.set_deterministic_debug_mode("error")
+
+
+def check_audit(verdict: Mapping[str, object], cell: Mapping[str, str]) -> None:
+    """Nothing trains but the cell that passed this audit.
+
+    Raises:
+        StudyError: the audit is of another cell, or its verdict is not the one that the role of the cell asks for.
+    """
+    passed = {**cell, "leaks": cell["role"] == "control"}
+    if {name: verdict.get(name) for name in passed} != passed:
+        where = f"task {cell['task']}, mask {cell['mask']}"
+        raise StudyError(f"the audit is not a pass of {where} ({cell['role']}); run the rule audit again")

@@ -1,0 +1,88 @@
+"""Equal tuning: the validation loss of every cell at every learning rate of the grid, and which one it took."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, NullLocator
+from pandas import DataFrame
+
+from maskstudy.figures import style
+from maskstudy.figures.results import Results
+
+SUMMARY = "Every cell searched the same learning rates"
+CAPTION = (
+    "Validation loss at each multiple of the declared learning rates, less the best of its cell, so that 0 is the "
+    "best. It is the mean over the seeds of the tuning, none of which the study reports. A filled point is the "
+    "multiple that the cell trains with: the best, or one nearer to the declared rates that is no worse by more than "
+    "the tolerance. A filled point at the left or right end says that a better rate may lie outside the grid. "
+    "Controls are grey."
+)
+
+_COLUMNS = ["task", "mask", "role", "scale", "nats", "above_best", "chosen"]
+_LINE: Any = {"linewidth": 1.1}
+_POINT: Any = {"marker": "o", "markersize": 4.0, "markeredgewidth": 1.0}
+
+
+def data(results: Results) -> DataFrame:
+    """One row a (cell, scale), its mean loss; the loss is missing where the training diverged."""
+    rows = []
+    for (task, mask, role, scale, chosen), runs in results.tuning.groupby(
+        ["task", "mask", "role", "scale", "chosen"], sort=False
+    ):
+        nats = float(np.mean(runs["nats"]))
+        rows.append({"task": task, "mask": mask, "role": role, "scale": scale, "nats": nats, "chosen": bool(chosen)})
+    if not rows:
+        return DataFrame(columns=_COLUMNS)
+    table = DataFrame(rows)
+    table["above_best"] = table["nats"] - table.groupby(["task", "mask"])["nats"].transform("min")
+    return table[_COLUMNS]
+
+
+@style.styled
+def draw(data: DataFrame) -> Figure:
+    """One panel a task."""
+    if data.empty:
+        return style.nothing_to_draw("The grid of this study has one learning rate: nothing was tuned.")
+    tasks = list(dict.fromkeys(data["task"]))
+    across = min(4, len(tasks))
+    down = -(-len(tasks) // across)
+    left, top, bottom, height, gap = 0.55, 0.32, 0.42, 0.95, 0.12
+    titles = max(style.text_width(task, style.LARGE, bold=True) for task in tasks)
+    panel = max(min(style.WIDTH / across - left - gap, 1.8), titles - left / 2)
+    colours = style.colours(data["mask"])
+    masks = style.ordered(data.loc[data["role"] == "study", "mask"])
+    foot = down * (top + height + bottom)
+    figure, sheet = style.sheet(across * (left + panel + gap), foot + 0.42)
+    for index, task in enumerate(tasks):
+        row, column = divmod(index, across)
+        axes = style.place(
+            figure, column * (left + panel + gap) + left, row * (top + height + bottom) + top, panel, height
+        )
+        _panel(axes, data[data["task"] == task], colours)
+        axes.set_title(task, pad=7, x=-0.5 * left / panel)
+        if column == 0:
+            axes.set_ylabel("nats above best")
+        if index + across >= len(tasks):
+            axes.set_xlabel("× declared rates")
+    style.key(sheet, 0.05, foot + 0.1, [(mask, {"color": colours[mask], **_LINE}) for mask in masks])
+    chosen = {**_POINT, "color": style.QUIET}
+    style.key(sheet, 0.05, foot + 0.3, [("chosen", chosen), ("tried", {**chosen, "mfc": "white"})])
+    return figure
+
+
+def _panel(axes: Axes, cells: DataFrame, colours: dict[str, str]) -> None:
+    scales = sorted(set(cells["scale"]))
+    for (mask, role), curve in cells.groupby(["mask", "role"], sort=False):
+        colour = style.CONTROL if role == "control" else colours[mask]
+        curve = curve.sort_values("scale")
+        axes.plot(curve["scale"], curve["above_best"], color=colour, **_LINE)
+        for point in curve.itertuples():
+            face = colour if point.chosen else "white"
+            axes.plot(point.scale, point.above_best, color=colour, mfc=face, zorder=4 if point.chosen else 3, **_POINT)
+    axes.set_xscale("log")
+    axes.set_xticks(scales, [f"{scale:g}" for scale in scales])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.margins(x=0.12, y=0.14)
+    axes.yaxis.set_major_locator(MaxNLocator(3))
