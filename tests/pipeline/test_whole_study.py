@@ -151,9 +151,9 @@ def test_a_moved_study_stays_finished(finished):
     [
         (
             "results/runs/hmm_tagging/full/seed-1/metrics.json",
-            {"prepare": 1, "audit": 1, "train": 1, "evaluate": 1},
+            {"prepare": 1, "audit": 1, "tune": 1, "train": 1, "evaluate": 1},
         ),
-        ("results/runs/hmm_tagging/full/seed-7/model.safetensors", {"prepare": 1, "audit": 1, "train": 1}),
+        ("results/runs/hmm_tagging/full/seed-7/model.safetensors", {"prepare": 1, "audit": 1, "tune": 1, "train": 1}),
         ("results/audit/my_bytes/full.json", {"prepare": 1, "audit": 1}),
     ],
 )
