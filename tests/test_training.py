@@ -120,9 +120,54 @@ def test_dropout_is_on_in_every_step_and_off_at_every_look(monkeypatch):
             on.append(self.training)
             return super().forward(*given, **named)
 
-    monkeypatch.setattr(training, "Transformer", Watched)
+    monkeypatch.setattr(evaluation, "Transformer", Watched)
     trained(RandomTokens(), "causal", of(8, points=4), dropout=0.3)
     assert on == [True, True, False] * 4
+
+
+# --- another device ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reduced(monkeypatch):
+    """Training as on CUDA, with matrix products in bfloat16, on the processor."""
+    monkeypatch.setattr(training, "reduced_precision", lambda _: torch.autocast("cpu", dtype=torch.bfloat16))
+
+
+@pytest.mark.parametrize("positions", ["rotary", "learned"])
+def test_in_bfloat16_weights_stay_float32_and_the_same_is_learned(reduced, positions):
+    model, history, cost = trained(RandomTokens(), "full", of(150), positions=positions)
+    assert {(value.dtype, value.device.type) for value in model.state_dict().values()} == {(torch.float32, "cpu")}
+    assert history[-1].nats < 0.3 * math.log(4)
+    assert cost == trained(RandomTokens(), "causal", of(150), positions=positions)[2]
+
+
+def test_bfloat16_is_no_way_to_see_more(reduced):
+    model, _, _ = trained(RandomTokens(), "causal", of(100))
+    fresh = RandomTokens().draw(256, np.random.default_rng(77))
+    assert score(log_probabilities(model, "causal", fresh), fresh).metrics()["nats"] > math.log(4) - 0.01
+
+
+def test_matrix_products_are_in_bfloat16_and_the_loss_is_not(reduced, monkeypatch):
+    kinds = []
+
+    class Watched(Transformer):
+        def forward(self, *given, **named):
+            logits = super().forward(*given, **named)
+            kinds.append((self.training, logits.dtype))
+            return logits
+
+    cross_entropy = training.F.cross_entropy
+    losses = []
+    monkeypatch.setattr(evaluation, "Transformer", Watched)
+    monkeypatch.setattr(
+        training.F,
+        "cross_entropy",
+        lambda logits, targets: losses.append(logits.dtype) or cross_entropy(logits, targets),
+    )
+    trained(RandomTokens(), "causal", of(2, points=1))
+    assert kinds == [(True, torch.bfloat16), (True, torch.bfloat16), (False, torch.float32)]  # and a look at the end
+    assert losses == [torch.float32] * 2
 
 
 # --- what is learned --------------------------------------------------------------------------------------------------

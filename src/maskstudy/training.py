@@ -1,7 +1,8 @@
 """Training: cross-entropy over the scored positions, the same loop for every task and mask.
 
 A run is a pure function of code, task, data, mask and seed. The mask decides nothing but the masks: initial weights,
-batch order, hidden positions and the number of steps are the same for all masks of a seed.
+batch order, hidden positions and the number of steps are the same for all masks of a seed. All of them are drawn on the
+processor, so that they are the same whatever the device.
 """
 
 import time
@@ -13,6 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from maskstudy.batching import batches
+from maskstudy.device import reduced_precision
 from maskstudy.errors import StudyError
 from maskstudy.evaluation import Model, build_model, log_probabilities, model_input
 from maskstudy.optimizer import MuonWithAdamW
@@ -21,6 +23,9 @@ from maskstudy.scoring import score
 from maskstudy.shape import ModelShape
 from maskstudy.tasks.task import Examples, Task
 from maskstudy.training_settings import TrainingSettings
+
+
+PROCESSOR = torch.device("cpu")
 
 
 class Diverged(StudyError):
@@ -65,6 +70,7 @@ def train(
     settings: TrainingSettings,
     seed: int,
     report: Callable[[str], None] = print,
+    device: torch.device = PROCESSOR,
 ) -> tuple[Model, list[HistoryRow], Cost]:
     """Train one model.
 
@@ -77,15 +83,16 @@ def train(
         settings: steps, batch size, learning rates.
         seed: of the run.
         report: called with one line at each point of the learning curve.
+        device: where the steps are computed.
 
     Returns:
-        The trained model, its learning curve and its cost.
+        The trained model, on the processor and in float32 whatever the device, its learning curve and its cost.
 
     Raises:
         Diverged: the loss stopped being a number.
     """
     torch.manual_seed(torch_seed(seed, "weights"))
-    model = build_model(mask, shape)
+    model = build_model(mask, shape).to(device)
     torch.manual_seed(torch_seed(seed, "dropout"))
     optimizer = MuonWithAdamW(model, settings.learning_rate, settings.adamw_learning_rate, settings.weight_decay)
     hiding = stream(seed, "hiding")
@@ -96,10 +103,11 @@ def train(
     started = time.perf_counter()
     for step, index in enumerate(batches(examples.lengths, settings.steps, settings.batch, seed), start=1):
         batch = task.batch(examples, index, hiding)
-        tokens, masks, scored = model_input(mask, shape.layers, batch)
-        targets = torch.from_numpy(batch.targets[batch.scored].astype(np.int64))
+        tokens, masks, scored = model_input(mask, shape.layers, batch, device)
+        targets = torch.from_numpy(batch.targets[batch.scored].astype(np.int64)).to(device)
         model.train()
-        logits = model(tokens, masks, scored)
+        with reduced_precision(device):
+            logits = model(tokens, masks, scored).float()
         loss = F.cross_entropy(logits, targets)
         loss.backward()
         optimizer.step(settings.rate_factor(step))
@@ -123,7 +131,7 @@ def train(
                 f"step {step}/{settings.steps}  train {curve['train'][0]:.4f} nats  "
                 f"validation {held_out['nats']:.4f} nats, accuracy {held_out['accuracy']:.4f}  {left:.0f} s left"
             )
-    return model, history, Cost(settings.steps, tokens_seen, targets_seen, flops)
+    return model.to(PROCESSOR), history, Cost(settings.steps, tokens_seen, targets_seen, flops)
 
 
 def history_columns(history: list[HistoryRow]) -> dict[str, list[object]]:

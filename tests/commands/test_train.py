@@ -34,11 +34,11 @@ def study(tmp_path):
     return tmp_path
 
 
-def run(folder, run="run", seed=0, mask="causal", role="study", audit=None, tuning=None, **training):
+def run(folder, run="run", seed=0, mask="causal", role="study", audit=None, tuning=None, device="cpu", **training):
     if audit is not None:
         write_json(folder / "audit.json", audit)
     write_json(folder / "tuning.json", {**cell(mask, role), "chosen": 1} if tuning is None else tuning)
-    given = settings(cell=cell(mask, role), task=HMM, model=MODEL, training=TRAINING | training)
+    given = settings(cell=cell(mask, role), task=HMM, model=MODEL, training=TRAINING | training, device=device)
     paths = {
         "data": folder / "data",
         "audit": folder / "audit.json",
@@ -85,6 +85,26 @@ def test_the_time_is_that_of_a_single_thread(study):
     assert timing["train_seconds"] > 0
     assert timing["cpu_seconds"] > 0
     assert timing["peak_memory_bytes"] > 10_000_000
+
+
+def test_the_time_says_where_it_was_spent(study):
+    assert read_json(run(study) / "timing.json")["device"] == "cpu"
+
+
+def test_a_device_that_is_not_there_stops_the_run_in_one_line(study, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(StudyError, match="no CUDA device") as raised:
+        run(study, device="cuda")
+    assert "\n" not in str(raised.value)
+    assert not (study / "run").exists()
+
+
+def test_auto_without_cuda_is_the_processor_to_the_bit(study, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    asked, found = run(study, "asked"), run(study, "found", device="auto")
+    for name in PURE:
+        assert (asked / name).read_bytes() == (found / name).read_bytes()
+    assert read_json(found / "timing.json")["device"] == "cpu"
 
 
 def test_the_same_command_gives_the_same_bytes_however_often(study):

@@ -33,7 +33,7 @@ def study(tmp_path):
 
 
 def run(folder, out="tuning.json", training=TRAINING, **tuning):
-    given = settings(cell=cell(), task=HMM, model=MODEL, training=training, tuning={**TUNING, **tuning})
+    given = settings(cell=cell(), task=HMM, model=MODEL, training=training, tuning={**TUNING, **tuning}, device="cpu")
     paths = {"data": folder / "data", "audit": folder / "audit.json", "out": folder / out}
     tune.main([*given, *(part for name, path in paths.items() for part in (f"--{name}", str(path)))])
     return read_json(folder / out)
@@ -57,7 +57,7 @@ def test_every_scale_is_tried_with_every_seed_and_the_test_split_is_never_opened
 def test_a_point_of_the_curve_is_the_end_of_a_run_of_train(study):
     found = run(study, steps=1.0)
     write_json(study / "as_declared.json", {**cell(), "chosen": 2.0})
-    given = settings(cell=cell(), task=HMM, model=MODEL, training=TRAINING)
+    given = settings(cell=cell(), task=HMM, model=MODEL, training=TRAINING, device="cpu")
     paths = {name: study / path for name, path in (("data", "data"), ("audit", "audit.json"), ("run", "run"))}
     paths["tuning"] = study / "as_declared.json"
     train.main([*given, "--seed", "1001", *(part for name in paths for part in (f"--{name}", str(paths[name])))])

@@ -124,6 +124,7 @@ def tiny_config() -> dict[str, Any]:
         "data": "data/raw",
         "seeds": 2,
         "confirmatory": True,
+        "device": "cpu",
         "model": {"width": 8, "layers": 2, "heads": 2, "positions": "rotary", "dropout": 0.0},
         "training": {"steps": 3, "batch": 4, "learning_rate": 0.02, "adamw_learning_rate": 0.003, "warmup": 1},
         "tuning": {"scales": [1, 2], "steps": 0.5},

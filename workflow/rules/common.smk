@@ -91,7 +91,7 @@ def task_source(verb, task):
 
 
 def cell_settings(wildcards, *parts):
-    """The cell, its task, and the named parts of the config (`model`, `training`), as JSON."""
+    """The cell, its task, and the named parts of the config (`model`, `training`, `device`), as JSON."""
     return settings_of_cell(wildcards.task, wildcards.mask, *parts)
 
 
@@ -102,6 +102,7 @@ def settings_of_cell(task, mask, *parts):
         "model": study.model_settings(config, task),
         "training": study.training_settings(config, task),
         "tuning": config["tuning"],
+        "device": config["device"],
     }
     settings = {"cell": study.cell(config, task, mask).settings(), "task": study.task_settings(config, task)}
     return json.dumps(settings | {part: available[part] for part in parts})

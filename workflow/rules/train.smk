@@ -1,4 +1,4 @@
-"""One job trains one model: one (task, mask, seed), on one thread."""
+"""One job trains one model: one (task, mask, seed), on one thread or on one graphics processor."""
 
 
 rule train:
@@ -19,9 +19,10 @@ rule train:
     threads: 1
     resources:
         mem_mb=1024,
+        gpu=0 if config["device"] == "cpu" else 1,
     params:
         source=lambda wildcards: task_source("train", wildcards.task),
-        settings=lambda wildcards: cell_settings(wildcards, "model", "training"),
+        settings=lambda wildcards: cell_settings(wildcards, "model", "training", "device"),
         data=subpath(input.train, parent=True),
         run=subpath(output.model, parent=True),
     message:

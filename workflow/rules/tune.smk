@@ -15,9 +15,10 @@ rule tune:
     threads: 1
     resources:
         mem_mb=1024,
+        gpu=0 if config["device"] == "cpu" else 1,
     params:
         source=lambda wildcards: task_source("tune", wildcards.task),
-        settings=lambda wildcards: cell_settings(wildcards, "model", "training", "tuning"),
+        settings=lambda wildcards: cell_settings(wildcards, "model", "training", "tuning", "device"),
         data=subpath(input.train, parent=True),
     message:
         "tune {wildcards.task} under {wildcards.mask}: learning rates, on validation data; follow it in {log}"

@@ -1,4 +1,4 @@
-"""`maskstudy train`: train one model, one (task, mask, seed), on one thread."""
+"""`maskstudy train`: train one model, one (task, mask, seed), on one thread, or on one graphics processor."""
 
 import resource
 import sys
@@ -10,7 +10,7 @@ import pyarrow as pa
 import torch
 from safetensors.torch import save_file
 
-from maskstudy import checkpoints, tasks
+from maskstudy import checkpoints, device, tasks
 from maskstudy.commands import options
 from maskstudy.commands.training_job import check_audit, set_up_process
 from maskstudy.data.examples import read_examples
@@ -29,9 +29,9 @@ def main(arguments: list[str]) -> None:
 
     Raises:
         StudyError: the audit is of another cell, or its verdict is not the one that the role of the cell asks for; the
-            learning rates were chosen for another cell.
+            learning rates were chosen for another cell; the device is not there.
     """
-    parser = options.parser("train", __doc__, "cell", "task", "model", "training")
+    parser = options.parser("train", __doc__, "cell", "task", "model", "training", "device")
     parser.add_argument("--seed", required=True, type=int)
     options.add_path(parser, "data", "folder of the prepared examples")
     options.add_path(parser, "audit", "the verdict on the cell (JSON)")
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> None:
     cell = given.settings["cell"]
     check_audit(read_json(given.audit), cell)
     training = scaled(TrainingSettings(**given.settings["training"]), _tuned(read_json(given.tuning), cell))
-    set_up_process()
+    computed_on = set_up_process(given.settings["device"])
     task = tasks.build(given.settings["task"])
     shape = build_shape(task, given.settings["model"])
     examples, validation = (read_examples(given.data / f"{name}.parquet") for name in ("train", "validation"))
@@ -56,6 +56,7 @@ def main(arguments: list[str]) -> None:
         training,
         given.seed,
         report=lambda line: print(f"{cell['task']} {cell['mask']} seed {given.seed}  {line}", flush=True),
+        device=computed_on,
     )
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
     with replacing(given.run / "model.safetensors") as temporary:
@@ -72,6 +73,7 @@ def main(arguments: list[str]) -> None:
             "train_seconds": seconds,
             "cpu_seconds": cpu_seconds,
             "peak_memory_bytes": _peak_memory_bytes(),
+            "device": device.described(computed_on),
             "threads": torch.get_num_threads(),
             "torch": torch.__version__,
         },

@@ -4,16 +4,28 @@ from collections.abc import Mapping
 
 import torch
 
+from maskstudy import device
 from maskstudy.errors import StudyError
 from maskstudy.memory import keep_freed_memory
 
 
-def set_up_process() -> None:
-    """One thread and deterministic operations: sums in another order give other bits."""
+def set_up_process(name: str) -> torch.device:
+    """One thread and deterministic operations: sums in another order give other bits.
+
+    Args:
+        name: `device` of config.yaml.
+
+    Returns:
+        The device to train on.
+
+    Raises:
+        StudyError: as `device.chosen`.
+    """
+    chosen = device.chosen(name)
     keep_freed_memory()
     torch.set_num_threads(1)
-    # The switch of `use_deterministic_algorithms`, which would also load the compiler: one second more a run.
-    torch.set_deterministic_debug_mode("error")
+    device.ask_for_determinism(chosen)
+    return chosen
 
 
 def check_audit(verdict: Mapping[str, object], cell: Mapping[str, str]) -> None:

@@ -23,9 +23,10 @@ def main(arguments: list[str]) -> None:
     """Write `--out`.
 
     Raises:
-        StudyError: the audit is of another cell or not passed, or the training diverges at every scale.
+        StudyError: the audit is of another cell or not passed, the device is not there, or the training diverges at
+            every scale.
     """
-    parser = options.parser("tune", __doc__, "cell", "task", "model", "training", "tuning")
+    parser = options.parser("tune", __doc__, "cell", "task", "model", "training", "tuning", "device")
     options.add_path(parser, "data", "folder of the prepared examples")
     options.add_path(parser, "audit", "the verdict on the cell (JSON)")
     options.add_path(parser, "out", "what was found (JSON), written")
@@ -68,7 +69,7 @@ def _means(curve: list[dict[str, Any]]) -> dict[float, float]:
 
 def _curve(given: Any, tuning: TuningSettings, declared: TrainingSettings) -> list[dict[str, Any]]:
     """One row a (scale, seed): its rates, and the validation loss and accuracy at its end, null where it diverged."""
-    set_up_process()
+    computed_on = set_up_process(given.settings["device"])
     cell, task = given.settings["cell"], tasks.build(given.settings["task"])
     shape = build_shape(task, given.settings["model"])
     examples, validation = (read_examples(given.data / f"{name}.parquet") for name in ("train", "validation"))
@@ -87,7 +88,15 @@ def _curve(given: Any, tuning: TuningSettings, declared: TrainingSettings) -> li
             }
             try:
                 _, history, cost = train(
-                    task, cell["mask"], examples, validation, shape, training, seed, report=partial(_report, name)
+                    task,
+                    cell["mask"],
+                    examples,
+                    validation,
+                    shape,
+                    training,
+                    seed,
+                    report=partial(_report, name),
+                    device=computed_on,
                 )
             except Diverged as error:
                 print(f"{name}  {error}", flush=True)
