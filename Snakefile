@@ -32,5 +32,6 @@ rule all:
         every_run(f"{RUN}/history.parquet"),
         every_run(f"{RUN}/metrics.json"),
         every_run(f"{RUN}/examples.parquet"),
+        f"{RESULTS}/examples.parquet",
         GENERATED,
         DECODED,

@@ -9,6 +9,7 @@ The scores are drawn, not learned; the tables are made from them by the study's 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ class FakeTask:
         declared: `(metric, mask_a, mask_b, margin)` of the comparisons that config.yaml declares.
         layers: layers of the model.
         written: True where models write whole answers, and the baseline nothing else.
+        dataset: the kind of data that it reads; None where it makes its own.
     """
 
     masks: tuple[str, ...] = ("causal", "full")
@@ -56,6 +58,7 @@ class FakeTask:
     declared: tuple[tuple[str, str, str, float | None], ...] = ()
     layers: int = 3
     written: bool = False
+    dataset: str | None = "text"
 
 
 LOOKAHEADS = ("causal", "lookahead-1", "lookahead-2", "lookahead-4", "full")
@@ -64,6 +67,7 @@ TASKS: Mapping[str, FakeTask] = {
     "hmm_tagging": FakeTask(
         masks=LOOKAHEADS,
         ceilings=(0.654, 0.721, 0.739, 0.747, 0.748),
+        dataset=None,
         declared=(("accuracy", "full", "causal", 0.005), ("accuracy", "full", "lookahead-4", 0.005)),
     ),
     "masked_byte": FakeTask(best=(0.43, 0.52), declared=(("nats", "full", "causal", 0.02),)),
@@ -99,6 +103,8 @@ def write(
             aim = 0.99 if role == "control" else (best or task.best[order])
             accuracy = aim - task.short + 0.5 * shared + study.generator.normal(0, 0.5 * task.spread, seeds)
             _write_cell(study, name, task, mask, role, np.clip(accuracy, 0, 1), best)
+        _write_samples(study, name, task, seeds)
+    study.write("samples", schemas.SAMPLES, folder / "examples.parquet")
     settings = {
         "cells": cells,
         "confirmatory": confirmatory,
@@ -109,6 +115,7 @@ def write(
         ],
         "statistics": {"alpha": 0.05, "confidence": 0.95, "resamples": 500},
         "tuning": {"scales": list(SCALES), "seeds": 1, "steps": 0.5, "tolerance": 0.005},
+        "texts": [name for name, task in tasks.items() if task.controls],
     }
     if {"next_byte", "final_byte"} <= set(tasks):
         settings["supervision"] = ["next_byte", "final_byte"]
@@ -330,3 +337,39 @@ def _write_text(study: _Study, run: dict[str, Any], judge: str) -> None:
             ],
         },
     )
+
+
+BEFORE = "(edge) ¿dónde está la cañería del señor Núñez? = The $ of 東京 = \n\n  and on "
+
+
+def _write_samples(study: _Study, task: str, fake: FakeTask, seeds: int) -> None:
+    """Write questions: eight that are spread evenly, and for each order of two masks four at which one is ahead."""
+    groups: list[tuple[str, str | None, str | None]] = [("spread", None, None)] * 8
+    groups += [("ahead", *pair) for pair in permutations(fake.masks, 2) for _ in range(4)]
+    for number, (chosen, mask_a, mask_b) in enumerate(groups):
+        question = {"before": BEFORE[number:], "place": "▢", "after": f" (edge) on the {number}th", "truth": "ñ"}
+        if fake.written:
+            question = {"before": "", "place": "candid", "after": "", "truth": "K AE N D AH D / K AE N D IH D"}
+        for mask in fake.masks:
+            right = seeds if mask == mask_a else 0 if mask == mask_b else seeds // 2
+            most_are_right = 2 * right > seeds
+            wrong = "K AE N T" if fake.written else (" ", "\\xc3", "$x$")[number % 3]
+            study.add(
+                "samples",
+                task=task,
+                dataset=fake.dataset,
+                chosen=chosen,
+                mask_a=mask_a,
+                mask_b=mask_b,
+                ahead=None if mask_a is None else 12_345,
+                questions=67_890,
+                example=number,
+                position=None if fake.written else 17,
+                **question,
+                mask=mask,
+                seeds=seeds,
+                right=right,
+                answer=question["truth"].partition(" / ")[0] if most_are_right else wrong,
+                agreeing=right if most_are_right else seeds - right,
+                nats=1.5,
+            )

@@ -1,5 +1,4 @@
-from itertools import pairwise, product
-from types import SimpleNamespace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from maskstudy.generation import (
     drawn,
     likeliest,
     scored_continuations,
-    spelled,
     stepwise_log_probabilities,
 )
 from maskstudy.masks import layer_masks
@@ -429,27 +427,3 @@ def test_what_follows_the_prompt_is_scored_and_nothing_else():
 def test_a_prompt_of_one_token():
     texts = scored_continuations(np.array([[7]], dtype=np.int16), np.array([[4]], dtype=np.int16))
     assert texts.targets.tolist() == [[4, NOT_SCORED]]
-
-
-# --- spelling ---------------------------------------------------------------------------------------------------------
-
-
-def spell(tokens, vocabulary=12, dataset=None):
-    return spelled(np.array(tokens, dtype=np.int16), SimpleNamespace(vocabulary=vocabulary, dataset=dataset))
-
-
-def test_bytes_are_text_and_what_is_none_is_escaped():
-    assert spell([*"Größe\n".encode()], 257, "text") == "Größe\n"
-    assert spell([72, 0xC3, 105], 257, "text") == "H\\xc3i"
-    assert spell([72, 256, 105], 258, "text") == "H<256>i"
-
-
-def test_states_are_letters_as_long_as_there_are_any_and_then_numbers():
-    assert spell([0, 1, 25], 26) == "ABZ"
-    assert spell([0, 1, 26], 27) == "0 1 26"
-
-
-def test_different_texts_of_states_are_spelled_differently():
-    for vocabulary in (26, 200):
-        texts = [spell(tokens, vocabulary) for tokens in np.random.default_rng(0).integers(0, vocabulary, (50, 3))]
-        assert all(one != other for one, other in pairwise(sorted(texts)))

@@ -135,20 +135,23 @@ def reduced(monkeypatch):
 
 
 @pytest.mark.parametrize("positions", ["rotary", "learned"])
-def test_in_bfloat16_weights_stay_float32_and_the_same_is_learned(reduced, positions):
+@pytest.mark.usefixtures("reduced")
+def test_in_bfloat16_weights_stay_float32_and_the_same_is_learned(positions):
     model, history, cost = trained(RandomTokens(), "full", of(150), positions=positions)
     assert {(value.dtype, value.device.type) for value in model.state_dict().values()} == {(torch.float32, "cpu")}
     assert history[-1].nats < 0.3 * math.log(4)
     assert cost == trained(RandomTokens(), "causal", of(150), positions=positions)[2]
 
 
-def test_bfloat16_is_no_way_to_see_more(reduced):
+@pytest.mark.usefixtures("reduced")
+def test_bfloat16_is_no_way_to_see_more():
     model, _, _ = trained(RandomTokens(), "causal", of(100))
     fresh = RandomTokens().draw(256, np.random.default_rng(77))
     assert score(log_probabilities(model, "causal", fresh), fresh).metrics()["nats"] > math.log(4) - 0.01
 
 
-def test_matrix_products_are_in_bfloat16_and_the_loss_is_not(reduced, monkeypatch):
+@pytest.mark.usefixtures("reduced")
+def test_matrix_products_are_in_bfloat16_and_the_loss_is_not(monkeypatch):
     kinds = []
 
     class Watched(Transformer):

@@ -18,6 +18,7 @@ VERBS = {
     "generate": "let one trained model write text by itself, and judge it",
     "supervision": "score models that trained on every byte, and on the last alone, on the same final bytes",
     "decode": "let one trained model write answers by greedy choice and by beam, token by token",
+    "samples": "put some questions into words, beside what the models of every mask answered",
     "gather": "collect all runs into metrics, timing, audit and tuning.parquet",
     "compare": "compare masks over paired seeds, and models with their ceilings",
     "figure": "draw one figure as SVG and PNG, with its data as CSV",

@@ -5,7 +5,6 @@ was trained with the next token in sight, now stands where there is none: it has
 copy. The loss that it reached says nothing about this text, which is why both are shown.
 """
 
-import string
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
@@ -22,7 +21,7 @@ from maskstudy.evaluation import Model
 from maskstudy.masks import encoder_decoder_masks, is_settled, layer_masks
 from maskstudy.model import Transformer
 from maskstudy.randomness import categories
-from maskstudy.tasks.task import NOT_SCORED, NOWHERE, Examples, Task, next_tokens
+from maskstudy.tasks.task import NOT_SCORED, NOWHERE, Examples, next_tokens
 
 Choice = Callable[[NDArray[np.float64]], NDArray[np.int16]]
 
@@ -346,16 +345,3 @@ def scored_continuations(prompts: NDArray[np.int16], following: NDArray[np.int16
         condition_lengths=np.zeros_like(lengths),
         target_positions=target_positions,
     )
-
-
-def spelled(tokens: NDArray[np.int16], task: Task) -> str:
-    """Tokens as text: the bytes of a text as its characters, others as letters, or as numbers where those run out.
-
-    Bytes that are no UTF-8, or no byte at all, are escaped.
-    """
-    if task.dataset == "text":
-        parts = [bytes([token]) if token < 256 else f"<{token}>".encode() for token in tokens.tolist()]
-        return b"".join(parts).decode("utf-8", errors="backslashreplace")
-    if task.vocabulary <= len(string.ascii_uppercase):
-        return "".join(string.ascii_uppercase[token] for token in tokens.tolist())
-    return " ".join(str(token) for token in tokens.tolist())

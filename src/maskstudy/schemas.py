@@ -63,6 +63,30 @@ PREDICTIONS = pa.schema(  # examples.parquet of a run, references/{task}/{mask}.
     ]
 )
 
+SAMPLES = pa.schema(  # examples.parquet of the study: some questions in words, one row a question and mask
+    [
+        _required("task", pa.string()),
+        pa.field("dataset", pa.string()),  # the kind that the task reads; empty where it makes its own data
+        _required("chosen", pa.string()),  # spread (evenly over the split) or ahead (of mask a before mask b)
+        pa.field("mask_a", pa.string()),
+        pa.field("mask_b", pa.string()),
+        pa.field("ahead", pa.int32()),  # questions at which mask a is right under more seeds than mask b
+        _required("questions", pa.int32()),  # of the whole test split
+        _required("example", pa.int32()),
+        pa.field("position", pa.int32()),  # empty where a whole answer is written
+        _required("before", pa.string()),
+        _required("place", pa.string()),
+        _required("after", pa.string()),
+        _required("truth", pa.string()),
+        _required("mask", pa.string()),
+        _required("seeds", pa.int32()),
+        _required("right", pa.int32()),  # seeds whose answer is right
+        _required("answer", pa.string()),  # what most seeds answered
+        _required("agreeing", pa.int32()),  # seeds that answered so
+        _required("nats", pa.float64()),  # mean over seeds, per scored position of the example
+    ]
+)
+
 METRICS = pa.schema(
     [
         *_CELL,

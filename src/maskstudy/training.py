@@ -24,7 +24,6 @@ from maskstudy.shape import ModelShape
 from maskstudy.tasks.task import Examples, Task
 from maskstudy.training_settings import TrainingSettings
 
-
 PROCESSOR = torch.device("cpu")
 
 

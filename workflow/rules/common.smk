@@ -52,6 +52,7 @@ RESULTS = config["results"]
 RAW = config["data"]
 CELLS = study.cells(config)
 TASKS = list(config["tasks"])
+KINDS = sorted({study.task_settings(config, task)["kind"] for task in TASKS})
 DATA = f"{RESULTS}/data/{{task}}"
 AUDIT = f"{RESULTS}/audit/{{task}}/{{mask}}.json"
 TUNING = f"{RESULTS}/tuning/{{task}}/{{mask}}.json"
@@ -62,6 +63,7 @@ GENERATED = [
     if study.is_generative(config, cell.task)
     for seed in study.seeds(config, cell.task)
 ]
+GENERATIVE = [task for task in TASKS if study.is_generative(config, task)]  # whose models write text by themselves
 SUPERVISED = study.supervision(config)  # tasks that ask for the same final bytes, or none
 SUPERVISED_CELLS = [cell for cell in CELLS if cell.task in SUPERVISED and cell.role == "study"]
 SUPERVISION = [f"{RESULTS}/supervision.parquet"] if SUPERVISED else []

@@ -50,3 +50,24 @@ rule compare:
         "compare: masks over paired seeds, models with their ceilings"
     shell:
         "maskstudy compare --settings {params.settings:q} --results {params.results} > {log} 2>&1"
+
+
+rule samples:
+    input:
+        tests=expand(f"{DATA}/test.parquet", task=TASKS),
+        summaries=expand(f"{DATA}/summary.json", task=TASKS),
+        examples=every_run(f"{RUN}/examples.parquet"),
+    output:
+        examples=f"{RESULTS}/examples.parquet",
+    log:
+        f"{RESULTS}/logs/samples.log",
+    conda:
+        "../../environment.yml"
+    params:
+        source=source_digest("samples", *(f"tasks.{kind}" for kind in KINDS)),
+        settings=study_settings(tasks={task: study.task_settings(config, task) for task in TASKS}),
+        results=subpath(output.examples, parent=True),
+    message:
+        "samples: some questions in words, and what the models of every mask answered"
+    shell:
+        "maskstudy samples --settings {params.settings:q} --results {params.results} > {log} 2>&1"

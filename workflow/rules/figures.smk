@@ -12,6 +12,7 @@ for figure in config["figures"]:
             histories=every_run(f"{RUN}/history.parquet"),
             audits=every_cell(AUDIT),
             generated=GENERATED if figure == "leak" else [],
+            samples=f"{RESULTS}/examples.parquet" if figure == "samples" else [],
         output:
             svg=report(
                 f"{RESULTS}/figures/{figure}.svg",

@@ -14,6 +14,7 @@ rule paper:
             "ceiling_gaps.parquet",
         ),
         supervision=SUPERVISION,
+        generated=GENERATED,
         figures=FIGURES,
     output:
         paper=f"{RESULTS}/paper.pdf",
@@ -32,6 +33,7 @@ rule paper:
             questions=QUESTIONS,
             published=PUBLISHED,
             supervision=SUPERVISED,
+            texts=GENERATIVE,
         ),
         results=subpath(output.paper, parent=True),
     message:

@@ -17,11 +17,12 @@ from maskstudy.data.examples import read_examples
 from maskstudy.errors import StudyError
 from maskstudy.evaluation import log_probabilities
 from maskstudy.files import write_json
-from maskstudy.generation import continuations, drawn, likeliest, scored_continuations, spelled
+from maskstudy.generation import continuations, drawn, likeliest, scored_continuations
 from maskstudy.model import Transformer
 from maskstudy.randomness import stream
 from maskstudy.scoring import score
 from maskstudy.shape import build_shape
+from maskstudy.spelling import spelled
 from maskstudy.tasks.task import Examples, Task
 
 TEXTS = 32  # prompts, spread evenly over the test examples of full length

@@ -17,7 +17,7 @@ from maskstudy.tasks.task import Task
 
 PRECISIONS = ("float32", "float16")
 SPECIAL = 2  # most tokens of a task of bytes that are none: padding, and the sign for a hidden byte
-LETTERS = 26  # tokens of synthetic sources are shown as letters, as `generation.spelled` does
+LETTERS = 26  # tokens of synthetic sources are shown as letters, as `spelling.spelled` does
 ACTIVATIONS = ("squared_relu", "relu")  # those that modules/model.mjs knows
 NORMS = ("layer_norm",)
 

@@ -1,13 +1,10 @@
 """The leak: the loss of a model that sees its answer, and the text that it writes where it cannot see it."""
 
-import re
-from functools import cache
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ticker import MaxNLocator
 from pandas import DataFrame
 
@@ -151,7 +148,7 @@ def _write(sheet: Axes, left: float, top: float, runs: DataFrame) -> None:
     true, judged = runs["true_judged_nats"].mean(), runs["judged_nats"].mean()
     words = f"its text: {judged:.2f} nats per token (true text: {true:.2f})"
     sheet.text(left, top + 0.06, words, va="center", color=style.QUIET)
-    prompt, text = (_visible(runs[name].iloc[0]) for name in ("prompt", "text"))
+    prompt, text = (style.visible(runs[name].iloc[0]) for name in ("prompt", "text"))
     for number in range(_LINES):
         start, end = number * _LINE, (number + 1) * _LINE
         in_prompt = prompt[start:end]
@@ -167,22 +164,6 @@ def _write(sheet: Axes, left: float, top: float, runs: DataFrame) -> None:
                 color=colour,
                 parse_math=False,  # a text may hold dollars
             )
-
-
-def _visible(text: str) -> str:
-    """Line breaks as ↵, spaces in a row as dots; what cannot be printed, or has no glyph in the font, as an escape."""
-    text = re.sub(" {2,}", lambda spaces: "·" * len(spaces[0]), text.replace("\n", "↵"))
-    printable = [letter.isprintable() and ord(letter) in _glyphs() for letter in text]
-    return "".join(
-        letter if shown else letter.encode("unicode_escape").decode("ascii")
-        for letter, shown in zip(text, printable, strict=True)
-    )
-
-
-@cache
-def _glyphs() -> frozenset[int]:
-    """The code points that the font can draw."""
-    return frozenset(get_font(findfont(FontProperties(family=_MONO))).get_charmap())
 
 
 def _name(mask: str, role: str) -> str:

@@ -46,6 +46,7 @@ class Settings:
         figures: the figures that the paper shows; None for all there are.
         supervision: the tasks whose models answer the same final bytes; there may be none.
         tuning: the entry `tuning` of the config, for the words about it.
+        texts: the tasks whose models write text by themselves; there may be none.
     """
 
     cells: tuple[Cell, ...]
@@ -58,15 +59,15 @@ class Settings:
     figures: tuple[str, ...] | None = None
     supervision: tuple[str, ...] = ()
     tuning: dict[str, Any] = field(default_factory=dict)
+    texts: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, value: Mapping[str, Any]) -> "Settings":
         """Read `{"cells": [{"task", "mask", "role", "seeds"}], "confirmatory": bool}`; other entries may stand.
 
         Optional: `"statistics": {"alpha", "confidence", "resamples"}`, `"tuning"` and `"figures": [name]` as in the
-        config,
-        `"questions": {task: sentence}`, `"supervision": [task]`, and `"published": {task: [result]}`, each result with
-        `method`, `per`, `wer`, `source` and `differs`.
+        config, `"questions": {task: sentence}`, `"supervision": [task]`, `"texts": [task]`, and
+        `"published": {task: [result]}`, each result with `method`, `per`, `wer`, `source` and `differs`.
 
         Raises:
             StudyError: there is no cell, or one without a seed.
@@ -84,6 +85,7 @@ class Settings:
             figures=tuple(value["figures"]) if "figures" in value else None,
             supervision=tuple(value.get("supervision", ())),
             tuning=dict(value.get("tuning", {})),
+            texts=tuple(value.get("texts", ())),
             **{name: given[name] for name in ("alpha", "confidence", "resamples") if name in given},
         )
 
@@ -156,6 +158,25 @@ class Results:
     def ceiling_gaps(self) -> DataFrame:
         """One row a (cell with a ceiling, metric)."""
         return self._of_cells(_frame(self.folder / "ceiling_gaps.parquet", schemas.CEILING_GAPS))
+
+    @cached_property
+    def samples(self) -> DataFrame:
+        """One row a question that is shown and mask of its task."""
+        table = _frame(self.folder / "examples.parquet", schemas.SAMPLES)
+        cells = {(cell.task, cell.mask) for cell in self.settings.cells}
+        kept = [cell in cells for cell in zip(table["task"], table["mask"], strict=True)]
+        return table[kept].reset_index(drop=True)
+
+    @cached_property
+    def texts(self) -> DataFrame:
+        """What the model of the first seed wrote by itself, one row a cell and prompt, beside true text."""
+        rows = []
+        for cell in self.settings.cells:
+            if cell.task in self.settings.texts:
+                run = {"task": cell.task, "mask": cell.mask, "role": cell.role, "seed": cell.seeds[0]}
+                folder = self.folder / "runs" / cell.task / cell.mask / f"seed-{cell.seeds[0]}"
+                rows += [run | text for text in read_json(folder / "generated.json")["texts"]]
+        return DataFrame(rows)
 
     @cached_property
     def supervision(self) -> DataFrame:

@@ -8,7 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
+from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.textpath import TextPath
 from numpy.typing import NDArray
 from pandas import DataFrame
@@ -279,3 +279,19 @@ def text_width(text: str, size: float = SMALL, bold: bool = False) -> float:
     font = FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal")
     widths = [TextPath((0, 0), line, size=size, prop=font).get_extents().width for line in text.split("\n") if line]
     return float(max(widths, default=0.0)) / 72
+
+
+def visible(text: str) -> str:
+    """Line breaks as ↵, spaces in a row as dots; what cannot be printed, or has no glyph in the font, as an escape."""
+    text = re.sub(" {2,}", lambda spaces: "·" * len(spaces[0]), text.replace("\n", "↵"))
+    printable = [letter.isprintable() and ord(letter) in _glyphs() for letter in text]
+    return "".join(
+        letter if shown else letter.encode("unicode_escape").decode("ascii")
+        for letter, shown in zip(text, printable, strict=True)
+    )
+
+
+@cache
+def _glyphs() -> frozenset[int]:
+    """The code points that the font for texts of a task can draw."""
+    return frozenset(get_font(findfont(FontProperties(family="DejaVu Sans Mono"))).get_charmap())

@@ -21,9 +21,11 @@ from maskstudy.figures import style
 from maskstudy.figures.results import Settings, verdict_words
 from maskstudy.report import statements
 from maskstudy.report.statements import count, interval, number, percent, power_of_ten
+from maskstudy.samples import spread
 from maskstudy.statistics import smallest_p
 
 _ANSWERED, _WRITTEN = ("accuracy", "nats"), ("per", "wer")  # metrics of one table each
+_PROMPTS, _CHARACTERS = 2, 160  # texts of a task that are shown, and how much of each
 TEMPLATE = Path(__file__).with_name("paper.typ")
 
 MASKS = {
@@ -83,6 +85,7 @@ def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence
             "exploratory": [_comparison(row) for row in comparisons if not row["declared"]],
         },
         "supervision": _supervision(_records(tables["supervision"])) if "supervision" in tables else None,
+        "texts": _texts(_records(tables["texts"])) if "texts" in tables else [],
         "cost": _cost(tables["cost"]),
         "figures": [
             {"name": name, "title": module.SUMMARY, "caption": module.CAPTION}
@@ -203,6 +206,33 @@ def _cost(cost: DataFrame) -> list[dict[str, str]]:
             }
         )
     return rows
+
+
+def _texts(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row a task and prompt, of a few prompts spread evenly: the true text, then that of each cell."""
+    colours = style.colours(row["mask"] for row in rows)
+    by_prompt: dict[str, dict[int, list[dict[str, Any]]]] = {}
+    for row in rows:
+        by_prompt.setdefault(row["task"], {}).setdefault(row["example"], []).append(row)
+    shown = []
+    for task, prompts in by_prompt.items():
+        every = list(prompts.values())
+        for place in spread(len(every), _PROMPTS):
+            of_prompt = every[place]
+            true = of_prompt[0]["true"]
+            written = [{"mask": "true text", "colour": style.INK, "text": _cut(true)}]
+            for row in of_prompt:
+                control = row["role"] == "control"
+                name = f"{row['mask']} (control)" if control else row["mask"]
+                colour = style.CONTROL if control else colours[row["mask"]]
+                written.append({"mask": name, "colour": colour, "text": _cut(row["sampled"])})
+            shown.append({"task": task, "prompt": _cut(of_prompt[0]["prompt"]), "written": written})
+    return shown
+
+
+def _cut(text: str) -> str:
+    """The beginning of a text, with what cannot be seen made visible."""
+    return style.visible(text[:_CHARACTERS]) + ("…" if len(text) > _CHARACTERS else "")
 
 
 def _supervision(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

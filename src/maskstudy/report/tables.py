@@ -107,6 +107,11 @@ def tuning(results: Results) -> DataFrame:
     return results.tuning.groupby(keys, sort=False)[["nats", "accuracy", "train_flops"]].mean().reset_index()
 
 
+def texts(results: Results) -> DataFrame:
+    """One row a cell and prompt: the `true` text and what the model of the first seed wrote by itself."""
+    return results.texts
+
+
 def audit(results: Results) -> DataFrame:
     """One row a cell: does a scored position see its own answer, where, and along which path?"""
     return results.audit
@@ -119,14 +124,17 @@ TABLES: dict[str, Callable[[Results], DataFrame]] = {
     "tuning": tuning,
     "audit": audit,
     "supervision": supervision,
+    "texts": texts,
 }
 
 
 def applying(results: Results) -> dict[str, DataFrame]:
-    """All tables by name; `supervision` only where tasks of the study ask for the same final bytes."""
-    return {
-        name: make(results) for name, make in TABLES.items() if name != "supervision" or results.settings.supervision
-    }
+    """All tables by name.
+
+    `supervision` only where tasks of the study ask for the same final bytes, `texts` only where models write text.
+    """
+    tasks = {"supervision": results.settings.supervision, "texts": results.settings.texts}
+    return {name: make(results) for name, make in TABLES.items() if tasks.get(name, True)}
 
 
 def _against(metric: str, mean: float, low: float, high: float, baseline: float) -> str | None:

@@ -52,6 +52,7 @@ class FinalByte:
 
     dataset: ClassVar[str | None] = "text"
     generative: ClassVar[bool] = False
+    answer_follows: ClassVar[bool] = True
 
     length: int = 128
     train_windows: int | None = None

@@ -81,6 +81,11 @@ class MaskedByte:
         """A byte."""
         return BYTES
 
+    @property
+    def mask_token(self) -> int:
+        """`MASK`, which stands in the input where a byte is hidden."""
+        return MASK
+
     def splits(self, documents: Mapping[str, Sequence[Document]]) -> dict[str, Examples]:
         """Windows by split. Train is whole (`batch` hides); the others are hidden here, once, for every mask and seed.
 

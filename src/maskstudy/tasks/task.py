@@ -152,3 +152,20 @@ class Named(Protocol):
     def names(self, documents: Any) -> dict[str, list[str]]:
         """What the `tokens` and the `answers` stand for, by number, given the documents that `splits` is given."""
         ...
+
+
+@runtime_checkable
+class Hiding(Protocol):
+    """What a task also offers if it hides tokens of the input, to be restored."""
+
+    @property
+    def mask_token(self) -> int:
+        """What stands in the input where a token is hidden."""
+        ...
+
+
+@runtime_checkable
+class Following(Protocol):
+    """What a task also says if an answer is the token after the position it is read at, without standing there."""
+
+    answer_follows: ClassVar[bool]
