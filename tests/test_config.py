@@ -77,6 +77,27 @@ def test_the_config_of_the_study_passes():
     check(default(), SCHEMA)
 
 
+@pytest.mark.parametrize("preset", ["small", "large"])
+def test_a_preset_says_how_long_every_task_trains(preset):
+    """A task with steps of its own keeps them whatever `training` says, so a preset must name it."""
+    given = yaml.safe_load((ROOT / "profiles" / preset / "study.yaml").read_text(encoding="utf-8"))
+    own = {name for name, entry in default()["tasks"].items() if "steps" in entry.get("training", {})}
+    assert set(given["tasks"]) == own
+    together = merged(default(), given)
+    for name in own | {"hmm_tagging"}:
+        before, after = (training_settings(config, name)["steps"] for config in (default(), together))
+        assert after < before if preset == "small" else after > before
+    windows = {name: training_settings(together, name) for name in ("next_byte", "final_byte", "next_byte_few")}
+    seen = {name: how["steps"] * how["batch"] for name, how in windows.items()}
+    assert seen["next_byte"] == seen["final_byte"] == 128 * seen["next_byte_few"]
+
+
+@pytest.mark.parametrize("name", ["gpu", "CUDA", "", 0, None])
+def test_a_device_that_is_not_known_is_refused(name):
+    with pytest.raises(StudyError, match="device: .*; allowed: auto, cpu, cuda"):
+        check(changed({"device": name}), SCHEMA)
+
+
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda path: path.parent.name)
 def test_the_config_with_a_profile_on_top_passes(profile):
     given = merged(default(), yaml.safe_load(profile.read_text(encoding="utf-8")))

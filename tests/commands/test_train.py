@@ -1,5 +1,8 @@
+from pathlib import Path
+
 import pytest
 import torch
+import yaml
 from safetensors.torch import load_file
 
 from maskstudy import checkpoints, tasks
@@ -34,11 +37,22 @@ def study(tmp_path):
     return tmp_path
 
 
-def run(folder, run="run", seed=0, mask="causal", role="study", audit=None, tuning=None, device="cpu", **training):
+def run(
+    folder,
+    run="run",
+    seed=0,
+    mask="causal",
+    role="study",
+    audit=None,
+    tuning=None,
+    device="cpu",
+    model=MODEL,
+    **training,
+):
     if audit is not None:
         write_json(folder / "audit.json", audit)
     write_json(folder / "tuning.json", {**cell(mask, role), "chosen": 1} if tuning is None else tuning)
-    given = settings(cell=cell(mask, role), task=HMM, model=MODEL, training=TRAINING | training, device=device)
+    given = settings(cell=cell(mask, role), task=HMM, model=model, training=TRAINING | training, device=device)
     paths = {
         "data": folder / "data",
         "audit": folder / "audit.json",
@@ -97,6 +111,13 @@ def test_a_device_that_is_not_there_stops_the_run_in_one_line(study, monkeypatch
         run(study, device="cuda")
     assert "\n" not in str(raised.value)
     assert not (study / "run").exists()
+
+
+def test_a_model_of_the_large_preset_takes_a_step(study):
+    large = yaml.safe_load((Path(__file__).parents[2] / "profiles/large/study.yaml").read_text(encoding="utf-8"))
+    folder = run(study, device=large["device"], model=MODEL | large["model"], steps=1, batch=2)
+    assert read_json(folder / "cost.json")["parameters"] > 25_000_000
+    assert {value.dtype for value in load_file(folder / "model.safetensors").values()} == {torch.float32}
 
 
 def test_auto_without_cuda_is_the_processor_to_the_bit(study, monkeypatch):

@@ -3,9 +3,11 @@
 import os
 
 import pytest
+import yaml
+from snakemake.utils import update_config
 
 from pipeline.outputs import flaws
-from pipeline.study import Study, edited, without
+from pipeline.study import REPOSITORY, Study, edited, without
 
 FIGURES = {
     f"figure_{name}" for name in ("access_grids", "tuning", "learning_curves", "dose_response", "seeds", "comparisons")
@@ -31,6 +33,7 @@ def test_one_command_makes_everything(finished):
         "evaluate": 8,
         "gather": 1,
         "compare": 1,
+        "samples": 1,
         "settings": 1,
     }  # above all no `fetch`: a study of own text and synthetic sources needs no network
     assert set(finished.outcome.jobs) >= FIGURES | PAGES
@@ -62,7 +65,7 @@ def test_an_edited_model_is_trained_again_and_nothing_else_is_prepared_again(fin
         jobs = finished.study.plan().jobs
     assert jobs.pop("train") == jobs.pop("evaluate") == 8
     assert jobs.pop("audit") == jobs.pop("tune") == 4  # an audit measures a random model
-    assert set(jobs) == {"gather", "compare"} | FIGURES | PAGES
+    assert set(jobs) == {"gather", "compare", "samples"} | FIGURES | PAGES
 
 
 def test_an_edited_figure_is_drawn_again_alone(finished):
@@ -96,7 +99,7 @@ def test_more_steps_for_one_task_retrain_that_task_alone(finished):
     tasks["my_bytes"] = {**tasks["my_bytes"], "training": {"steps": 4}}
     plan = finished.study.plan(tasks=tasks)
     assert plan.jobs["train"] == plan.jobs["evaluate"] == 2
-    assert set(plan.jobs) == {"tune", "train", "evaluate", "gather", "compare", "settings"} | FIGURES | PAGES
+    assert set(plan.jobs) == {"tune", "train", "evaluate", "gather", "compare", "samples", "settings"} | FIGURES | PAGES
     assert not any("hmm_tagging" in message for message in plan.messages)
 
 
@@ -117,6 +120,27 @@ def test_one_mask_more_trains_that_mask_alone(finished):
     assert all("lookahead-2" in message for message in plan.messages if message.startswith(("audit", "train")))
 
 
+def test_a_figure_of_samples_puts_questions_into_words_first(finished):
+    names = [*finished.study.config["figures"], "samples"]
+    jobs = finished.study.plan("figure_samples", figures=names).jobs
+    assert jobs == {"figure_samples": 1}  # the table is there, for every study has it
+
+
+def test_another_device_trains_again_and_prepares_nothing(finished):
+    jobs = finished.study.plan(device="auto").jobs
+    assert jobs["train"] == 8
+    assert not {"prepare", "audit", "reference"} & set(jobs)
+
+
+@pytest.mark.parametrize("preset", ["small", "large"])
+def test_a_preset_can_be_planned(study, preset):
+    config = yaml.safe_load((REPOSITORY / "config.yaml").read_text(encoding="utf-8"))
+    update_config(config, yaml.safe_load((REPOSITORY / f"profiles/{preset}/study.yaml").read_text(encoding="utf-8")))
+    planned = Study(study.workflow, study.folder, config).plan()
+    assert planned.status == 0, planned.output
+    assert planned.jobs["train"] > 50
+
+
 def test_models_that_predict_the_next_token_write_text(finished):
     sizes = {"length": 8, "train_examples": 32, "validation_examples": 8, "test_examples": 16}
     chain = {"masks": ["causal"], "controls": ["full"], "parameters": {"symbols": 4, **sizes}}
@@ -130,7 +154,7 @@ def test_a_lost_run_is_made_again_alone(finished):
     with without(finished.study.results / "runs/hmm_tagging/full/seed-1"):
         plan = finished.study.plan()
     assert plan.jobs["train"] == plan.jobs["evaluate"] == 1
-    assert set(plan.jobs) == {"train", "evaluate", "gather", "compare"} | FIGURES | PAGES
+    assert set(plan.jobs) == {"train", "evaluate", "gather", "compare", "samples"} | FIGURES | PAGES
     assert [message.partition(";")[0] for message in plan.messages if message.startswith("train")] == [
         "train hmm_tagging under full, seed 1"
     ]

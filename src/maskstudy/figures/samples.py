@@ -29,7 +29,7 @@ _COLUMNS = [*_QUESTION, "before", "place", "after", "truth", "mask", "seeds", "r
 _EDGE = "(edge)"  # the name of the token where a text begins or ends
 _MONO, _SIZE = "DejaVu Sans Mono", 6.0  # points
 _CHARACTER = 0.602 * _SIZE / 72  # inches: every character of the font is this wide
-_LEAST = 24  # characters of a question, at least
+_LEAST, _NAME = 24, 11  # characters of a question, at least, and of a line of the name of a mask, at most
 _ROW, _HEAD, _GROUP, _FOOT = 0.15, 0.4, 0.16, 0.12  # inches
 _GAP, _POINT = 0.14, 0.1  # inches between columns, and taken by the point before an answer
 _AHEAD_OF_PLACE = 0.75  # of what room there is, for what stands before the place
@@ -66,8 +66,8 @@ def draw(data: DataFrame) -> Figure:
         block.draw(sheet, top, colours)
         top += block.height
     entries: list[tuple[str, dict[str, Any]]] = [
-        ("most seeds are right", _mark(style.QUIET, right=True)),
-        ("most seeds agree on a wrong answer", _mark(style.QUIET, right=False)),
+        ("the commonest answer is right", _mark(style.QUIET, right=True)),
+        ("it is wrong", _mark(style.QUIET, right=False)),
     ]
     style.key(sheet, 0.05, top + 0.08, entries)
     return figure
@@ -77,24 +77,22 @@ class _Block:
     """What is drawn of one task."""
 
     def __init__(self, task: str, rows: DataFrame) -> None:
-        """Work out the widths of the columns: answers as wide as they are, up to a limit, and the question the rest."""
+        """Work out the widths of the columns: answers as wide as they are if there is room; the question has the rest."""
         self.task, self.rows = task, rows
         self.masks = list(dict.fromkeys(rows["mask"]))
         self.groups = list(rows.groupby(["chosen", "mask_a", "mask_b"], sort=False, dropna=False))
         questions = len(rows.drop_duplicates(_QUESTION))
         self.height = _HEAD + _GROUP * len(self.groups) + _ROW * questions + _FOOT
-        room = style.WIDTH - 0.1 - _LEAST * _CHARACTER
-        self.limit = room / (len(self.masks) + 1) - _GAP
         truths = ["right answer", *map(_answer, rows["truth"])]
-        self.widths = [min(self.limit, max(map(style.text_width, truths)))]
+        wanted = [max(map(_width, truths))]
         for mask in self.masks:
             said = [_answer(row.answer) + _count(row) for row in rows[rows["mask"] == mask].itertuples()]
-            wanted = [_POINT + style.text_width(each) for each in said]
-            header = style.text_width(style.in_lines(mask, 10), bold=True)
-            self.widths.append(min(self.limit, max([*wanted, header])))
-        left = style.WIDTH - 0.05 - sum(self.widths) - _GAP * (len(self.widths) - 1)
+            header = style.text_width(style.in_lines(mask, _NAME), bold=True)
+            wanted.append(max(header, _POINT + max(map(_width, said)) + 0.05))
         longest = max(sum(map(len, _question(row))) for row in rows.itertuples())
-        self.characters = min(longest, int((left - 0.05 - _GAP) / _CHARACTER))
+        room = style.WIDTH - 0.1 - _GAP * len(wanted)
+        self.widths = levelled(wanted, room - min(longest, _LEAST) * _CHARACTER)
+        self.characters = min(longest, int((room - sum(self.widths)) / _CHARACTER))
         self.lefts = [0.05 + self.characters * _CHARACTER + _GAP]
         for width in self.widths[:-1]:
             self.lefts.append(self.lefts[-1] + width + _GAP)
@@ -103,7 +101,7 @@ class _Block:
         """Draw the block below `top`, in inches."""
         sheet.text(0.05, top + 0.11, self.task, va="center", weight="bold", fontsize=style.LARGE)
         names = [("right answer", style.QUIET, "normal")]
-        names += [(style.in_lines(mask, 10), style.darker(colours[mask]), "bold") for mask in self.masks]
+        names += [(style.in_lines(mask, _NAME), style.darker(colours[mask]), "bold") for mask in self.masks]
         for left, (name, colour, weight) in zip(self.lefts, names, strict=True):
             sheet.text(left, top + _HEAD - 0.06, name, va="bottom", color=colour, weight=weight, linespacing=1.05)
         sheet.plot([0.05, style.WIDTH - 0.05], [top + _HEAD - 0.02] * 2, color=style.FAINT, linewidth=0.6)
@@ -137,9 +135,9 @@ class _Block:
             row = next(rows[rows["mask"] == mask].itertuples())
             right = _is_right(row)
             sheet.plot(left + 0.03, middle - 0.005, linestyle="none", **_mark(colours[mask], right))
-            answer = shortened(_answer(row.answer), width - _POINT - style.text_width(_count(row)) - 0.02)
+            answer = shortened(_answer(row.answer), width - _POINT - _width(_count(row)) - 0.05)
             sheet.text(left + _POINT, middle, answer, va="center_baseline", parse_math=False)
-            after_answer = left + _POINT + style.text_width(answer) + 0.04
+            after_answer = left + _POINT + _width(answer) + 0.05
             sheet.text(after_answer, middle, _count(row).strip(), va="center_baseline", color=style.QUIET, fontsize=5.5)
 
 
@@ -165,13 +163,32 @@ def fitting(before: str, place: str, after: str, room: int) -> tuple[str, str, s
     return before, place, after
 
 
+def levelled(wanted: list[float], room: float) -> list[float]:
+    """Widths that fit into `room`: as wanted, but for the widest, which are made equal.
+
+    >>> levelled([1.0, 5.0, 2.0, 4.0], 9.0)
+    [1.0, 3.0, 2.0, 3.0]
+    """
+    left, columns = room, len(wanted)
+    for width in sorted(wanted):
+        if width * columns > left:
+            return [min(each, left / columns) for each in wanted]
+        left, columns = left - width, columns - 1
+    return wanted
+
+
 def shortened(text: str, width: float) -> str:
     """As much of a text as fits into `width` inches, with … where it was cut."""
-    if style.text_width(text) <= width:
+    if _width(text) <= width:
         return text
-    while text and style.text_width(text + "…") > width:
+    while text and _width(text + "…") > width:
         text = text[:-1]
     return text.rstrip() + "…"
+
+
+def _width(text: str) -> float:
+    """Of a text in inches; two dollars would be taken for a formula, and a digit is as wide as one."""
+    return style.text_width(text.replace("$", "0"))
 
 
 def _question(row: Any) -> tuple[str, str, str]:
