@@ -94,7 +94,7 @@ def test_a_preset_says_how_long_every_task_trains(preset):
 
 @pytest.mark.parametrize("name", ["gpu", "CUDA", "", 0, None])
 def test_a_device_that_is_not_known_is_refused(name):
-    with pytest.raises(StudyError, match="device: .*; allowed: auto, cpu, cuda"):
+    with pytest.raises(StudyError, match=r"device: .*; allowed: auto, cpu, cuda"):
         check(changed({"device": name}), SCHEMA)
 
 

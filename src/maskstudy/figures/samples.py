@@ -77,7 +77,7 @@ class _Block:
     """What is drawn of one task."""
 
     def __init__(self, task: str, rows: DataFrame) -> None:
-        """Work out the widths of the columns: answers as wide as they are if there is room; the question has the rest."""
+        """Work out the widths of the columns: answers as wide as they are if there is room, and then the question."""
         self.task, self.rows = task, rows
         self.masks = list(dict.fromkeys(rows["mask"]))
         self.groups = list(rows.groupby(["chosen", "mask_a", "mask_b"], sort=False, dropna=False))
