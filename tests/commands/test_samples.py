@@ -15,14 +15,9 @@ from maskstudy.transcripts import transcripts, words
 from small_study import HMM, cell, settings
 
 SEEDS = [0, 1, 2]
-PRONUNCIATION = {
-    "kind": "pronunciation",
-    "dataset": "cmudict",
-    "parameters": {"length": 9, "letters": 4, "phonemes": 5},
-}
-CELLS = [{**cell(mask), "seeds": SEEDS} for mask in ("causal", "full")] + [
-    {**cell("prefix", "control"), "seeds": SEEDS}
-]
+SIZES = {"length": 9, "letters": 4, "phonemes": 5}
+PRONUNCIATION = {"kind": "pronunciation", "dataset": "cmudict", "parameters": SIZES}
+CELLS = [{**each, "seeds": SEEDS} for each in (cell("causal"), cell("full"), cell("prefix", "control"))]
 
 
 @pytest.fixture

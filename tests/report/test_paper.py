@@ -195,3 +195,10 @@ def test_a_study_without_comparisons_or_ceilings_has_a_paper(results, tables, dr
     assert document["answer"] == []
     assert document["supervision"] is None
     assert paper.compile_pdf(document, drawings).startswith(b"%PDF")
+
+
+def test_what_models_write_stands_beside_true_text_with_a_control_named_as_one(document):
+    (row,) = {text["task"]: text for text in document["texts"]}.values()
+    assert row["task"] == "next_byte"
+    assert [one["mask"] for one in row["written"]] == ["true text", "causal", "full (control)"]
+    assert all("\n" not in one["text"] and len(one["text"]) < 200 for one in row["written"])
