@@ -6,6 +6,7 @@ GENERATIVE = config["generative"]
 SUPERVISED = config["supervised"]
 SUPERVISED_CELLS = [(task, mask) for task in SUPERVISED for mask in config["tasks"][task]["masks"]]
 SUPERVISION = ["results/supervision.parquet"] if SUPERVISED else []
+TRANSFORMERS = config["transformers"]  # task -> its masks with models of one kind
 FIGURES = expand("results/figures/{figure}.svg", figure=config["figures"])
 RUN = "results/runs/{task}/{mask}/seed-{seed}"
 
@@ -20,6 +21,10 @@ def every_run(pattern, cells=CELLS):
         for task, mask in cells
         for seed in range(config["tasks"][task].get("seeds", config["seeds"]))
     ]
+
+
+def of_transformers(pattern, task):
+    return every_run(pattern, [(task, mask) for mask in TRANSFORMERS[task]])
 
 
 GENERATED = every_run(f"{RUN}/generated.json", [(task, mask) for task, mask in CELLS if task in GENERATIVE])
@@ -176,6 +181,54 @@ if SUPERVISED:
             "touch {output}"
 
 
+rule swaps:
+    input:
+        "results/data/{task}/test.parquet",
+        lambda wildcards: [f"results/audit/{wildcards.task}/{mask}.json" for mask in TRANSFORMERS[wildcards.task]],
+        lambda wildcards: of_transformers(f"{RUN}/model.safetensors", wildcards.task),
+        lambda wildcards: of_transformers(f"{RUN}/metrics.json", wildcards.task),
+    output:
+        "results/swaps/{task}.parquet",
+    log:
+        "results/logs/swaps/{task}.log",
+    shell:
+        "touch {output}"
+
+
+rule representations:
+    input:
+        "results/data/{task}/test.parquet",
+        lambda wildcards: of_transformers(f"{RUN}/model.safetensors", wildcards.task),
+    output:
+        "results/representations/{task}.parquet",
+    log:
+        "results/logs/representations/{task}.log",
+    shell:
+        "touch {output}"
+
+
+rule stack_swaps:
+    input:
+        [f"results/swaps/{task}.parquet" for task, masks in TRANSFORMERS.items() if len(masks) > 1],
+    output:
+        "results/swaps.parquet",
+    log:
+        "results/logs/stack/swaps.log",
+    shell:
+        "touch {output}"
+
+
+rule stack_representations:
+    input:
+        [f"results/representations/{task}.parquet" for task in TRANSFORMERS],
+    output:
+        "results/representations.parquet",
+    log:
+        "results/logs/stack/representations.log",
+    shell:
+        "touch {output}"
+
+
 rule gather:
     input:
         every_run(f"{RUN}/metrics.json"),
@@ -219,6 +272,8 @@ rule figure:
         every_run(f"{RUN}/history.parquet"),
         every_cell("results/audit/{task}/{mask}.json"),
         lambda wildcards: GENERATED if wildcards.figure == "leak" else [],
+        lambda wildcards: "results/swaps.parquet" if wildcards.figure == "mask_swap" else [],
+        lambda wildcards: "results/representations.parquet" if wildcards.figure == "representations" else [],
     output:
         "results/figures/{figure}.svg",
         "results/figures/{figure}.png",
@@ -238,6 +293,8 @@ rule paper:
         "results/comparisons.parquet",
         "results/effects.parquet",
         "results/ceiling_gaps.parquet",
+        "results/swaps.parquet",
+        "results/representations.parquet",
         SUPERVISION,
         FIGURES,
     output:

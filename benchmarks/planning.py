@@ -80,6 +80,7 @@ def both(config: dict[str, Any], folder: Path) -> dict[str, Planned]:
         "generative": [task for task in config["tasks"] if study.is_generative(config, task)],
         "supervised": list(study.supervision(config)),
         "written": [task for task in config["tasks"] if study.is_written(config, task)],
+        "transformers": {task: [cell.mask for cell in cells] for task, cells in study.transformers(config).items()},
     }
     return {
         WORKFLOW: Planned(REPOSITORY / "Snakefile", folder / "workflow", config),

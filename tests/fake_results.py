@@ -6,6 +6,7 @@
 The scores are drawn, not learned; the tables are made from them by the study's own verbs `gather` and `compare`.
 """
 
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from maskstudy import files, schemas
+from maskstudy import files, schemas, swaps
 from maskstudy.commands import compare, gather
 
 LENGTH = 8
@@ -120,6 +121,8 @@ def write(
     if {"next_byte", "final_byte"} <= set(tasks):
         settings["supervision"] = ["next_byte", "final_byte"]
         _write_supervision(study, settings)
+    _write_swaps(study, cells, range(seeds))
+    _write_representations(study, cells, range(seeds))
     gather.main(arguments(settings, folder))
     compare.main(arguments(settings, folder))
     return settings
@@ -236,6 +239,44 @@ def _write_supervision(study: _Study, settings: dict[str, Any]) -> None:
                     baseline = 0.3 if metric == "accuracy" else _nats(0.3)
                     study.add("supervision", **run, seed=seed, metric=metric, value=value, baseline=baseline)
     study.write("supervision", schemas.SUPERVISION, study.folder / "supervision.parquet")
+
+
+def _write_swaps(study: _Study, cells: list[dict[str, Any]], seeds: range) -> None:
+    """Write what models score under the other masks of their task: less, but where the mask shows the answer."""
+    audits = {
+        (cell["task"], cell["mask"]): files.read_json(study.folder / "audit" / cell["task"] / f"{cell['mask']}.json")
+        for cell in cells
+        if cell["mask"] != "encoder-decoder"
+    }
+    for (task, trained), (other, tested) in itertools.permutations(audits, 2):
+        for seed in seeds if task == other else ():
+            run = files.read_json(study.folder / "runs" / task / trained / f"seed-{seed}" / "metrics.json")
+            change = 0.2 if audits[task, tested]["leaks"] else -0.1
+            accuracy = float(np.clip(run["metrics"]["accuracy"] + change + study.generator.normal(0, 0.01), 0, 1))
+            metrics = {"accuracy": accuracy, "nats": _nats(accuracy)}
+            for row in swaps.rows(run, audits[task, trained], audits[task, tested], metrics):
+                study.add("swaps", **row)
+    study.rows.setdefault("swaps", [])
+    study.write("swaps", schemas.SWAPS, study.folder / "swaps.parquet")
+
+
+def _write_representations(study: _Study, cells: list[dict[str, Any]], seeds: range) -> None:
+    """Write what two layers hold: a little with random weights, more in those that were trained."""
+    cells = [cell for cell in cells if cell["mask"] != "encoder-decoder"]
+    for cell, seed, weights in itertools.product(cells, seeds, ("trained", "random")):
+        others = [other["mask"] for other in cells[cells.index(cell) + 1 :] if other["task"] == cell["task"]]
+        for layer in range(3) if weights == "trained" or seed < 3 else ():
+            run = {name: cell[name] for name in ("task", "mask", "role")}
+            run |= {"seed": seed, "weights": weights, "layer": layer}
+            held = layer * (0.4 if weights == "trained" else 0.1)
+            for measure, chance in (("position", 0.0), ("left", 0.1), ("right", 0.1)):
+                value = chance + held + study.generator.normal(0, 0.01)
+                study.add("representations", **run, measure=measure, value=value, chance=chance)
+            study.add("representations", **run, measure="effective_rank", value=10 + held + study.generator.random())
+            for other in others:
+                study.add("representations", **run, measure="cka", other_mask=other, value=study.generator.random())
+    study.rows.setdefault("representations", [])
+    study.write("representations", schemas.REPRESENTATIONS, study.folder / "representations.parquet")
 
 
 def _nats(accuracy: float) -> float:

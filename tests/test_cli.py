@@ -19,7 +19,7 @@ def test_help_lists_every_verb_and_what_it_does(arguments, capsys):
     main(arguments)
     printed = capsys.readouterr().out.splitlines()
     for verb, summary in VERBS.items():
-        assert f"  {verb:<11} {summary}" in printed
+        assert f"  {verb:<15} {summary}" in printed
 
 
 def test_help_loads_nothing_heavy():

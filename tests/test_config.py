@@ -20,6 +20,7 @@ from maskstudy.config import (
     supervision,
     task_settings,
     training_settings,
+    transformers,
     without_tasks_left_out,
 )
 from maskstudy.data.datasets import KINDS, OPTIONS
@@ -434,6 +435,20 @@ def test_tasks_that_ask_for_the_same_final_bytes_are_found():
     assert supervision(changed({"tasks.final_byte": final})) == ["next_byte", "final_byte"]
     shorter = final | {"parameters": parameters | {"length": 127}}
     assert supervision(changed({"tasks.final_byte": shorter})) == []
+
+
+def test_the_models_of_an_encoder_decoder_take_no_other_mask():
+    def masks(given):
+        return {task: [cell.mask for cell in cells] for task, cells in transformers(given).items()}
+
+    assert masks(default())["hmm_tagging"] == default()["tasks"]["hmm_tagging"]["masks"]
+    assert masks(default())["next_byte"] == ["causal", "full"]  # a control takes part
+    pairs = {"kind": "pronunciation", "dataset": "cmudict"}
+    written = {"tasks.all": pairs | {"masks": ["prefix", "encoder-decoder", "causal"]}}
+    alone = {"tasks.alone": pairs | {"masks": ["encoder-decoder"]}}
+    found = masks(changed(written | alone))
+    assert found["all"] == ["prefix", "causal"]
+    assert "alone" not in found
 
 
 def test_a_dataset_of_another_kind_is_refused():

@@ -19,7 +19,10 @@ VERBS = {
     "supervision": "score models that trained on every byte, and on the last alone, on the same final bytes",
     "decode": "let one trained model write answers by greedy choice and by beam, token by token",
     "samples": "put some questions into words, beside what the models of every mask answered",
+    "swaps": "score the models of a task under every other mask of the task",
+    "representations": "measure what the layers of the models of a task hold of positions and neighbours",
     "gather": "collect all runs into metrics, timing, audit and tuning.parquet",
+    "stack": "put the tables of all tasks into one: swaps.parquet, representations.parquet",
     "compare": "compare masks over paired seeds, and models with their ceilings",
     "figure": "draw one figure as SVG and PNG, with its data as CSV",
     "paper": "write the tables and the paper",
@@ -32,7 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments or arguments[0] in ("-h", "--help"):
         print("usage: maskstudy VERB [OPTION ...]\n\nverbs (each has --help; `snakemake` calls them in order):")
-        print("\n".join(f"  {verb:<11} {summary}" for verb, summary in VERBS.items()))
+        print("\n".join(f"  {verb:<15} {summary}" for verb, summary in VERBS.items()))
         return
     verb = arguments[0]
     if verb not in VERBS:

@@ -128,6 +128,18 @@ def cell(config: Config, task: str, mask: str) -> Cell:
     raise StudyError(f"config: tasks.{task} declares no mask {mask!r}; declared: {declared}; add it to config.yaml")
 
 
+def transformers(config: Config) -> dict[str, list[Cell]]:
+    """The cells of each task whose models are one and the same transformer, so that each can be given another's mask.
+
+    All but those of an encoder–decoder, which has weights of its own; tasks with nothing else are left out.
+    """
+    found: dict[str, list[Cell]] = {}
+    for candidate in cells(config):
+        if candidate.mask != "encoder-decoder":
+            found.setdefault(candidate.task, []).append(candidate)
+    return found
+
+
 def seeds(config: Config, task: str) -> list[int]:
     """The seeds of every cell of a task: as many as the study has, or as the task asks for itself."""
     return list(range(config["tasks"][task].get("seeds", config["seeds"])))

@@ -121,6 +121,35 @@ SUPERVISION = pa.schema(  # scored at the final position of each test window alo
     ]
 )
 
+SWAPS = pa.schema(  # every model under every other mask of its task, on the test split; exploratory
+    [
+        _required("task", pa.string()),
+        _required("trained_mask", pa.string()),
+        _required("tested_mask", pa.string()),
+        _required("role", pa.string()),  # of the cell that was trained
+        _required("seed", pa.int32()),
+        _required("metric", pa.string()),
+        _required("value", pa.float64()),  # under the tested mask
+        _required("own_value", pa.float64()),  # of the same run under its own mask
+        _required("equal_access", pa.bool_()),  # whether both masks let the scored positions see the same
+        _required("leaks", pa.bool_()),  # whether the tested mask shows answers
+    ]
+)
+
+REPRESENTATIONS = pa.schema(  # what the residual stream of a model holds, by layer, on test examples; exploratory
+    [
+        *_CELL,
+        _required("role", pa.string()),
+        _required("seed", pa.int32()),
+        _required("weights", pa.string()),  # trained, or random: the control of each measure
+        _required("layer", pa.int32()),  # how many blocks the stream has passed; 0 for the embedding
+        _required("measure", pa.string()),  # position, left, right, effective_rank, cka
+        pa.field("other_mask", pa.string()),  # of cka alone: the mask of the task that is compared with
+        _required("value", pa.float64()),
+        pa.field("chance", pa.float64()),  # of a probe that knows nothing of the stream
+    ]
+)
+
 TIMING = pa.schema(
     [
         *_CELL,

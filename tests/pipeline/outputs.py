@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 
-from maskstudy.config import is_generative, is_written, seeds
+from maskstudy.config import is_generative, is_written, seeds, transformers
 
-TABLES = ("metrics", "timing", "audit", "tuning", "comparisons", "effects", "ceiling_gaps")
-MAY_BE_EMPTY = ("comparisons", "effects", "ceiling_gaps")  # without a second mask, or without a known ceiling
+TABLES = ("metrics", "timing", "audit", "tuning", "comparisons", "effects", "ceiling_gaps", "swaps", "representations")
+MAY_BE_EMPTY = ("comparisons", "effects", "ceiling_gaps", "swaps")  # without a second mask, or without a known ceiling
 OF_A_RUN = ("model.safetensors", "history.parquet", "cost.json", "timing.json", "metrics.json", "examples.parquet")
 BEGINNINGS = {".pdf": b"%PDF-", ".png": b"\x89PNG\r\n", ".parquet": b"PAR1"}
 
@@ -55,6 +55,10 @@ def promised(results: Path, config: dict) -> Iterator[Path]:
     for name in config["figures"]:
         yield from (results / "figures" / f"{name}.{ending}" for ending in ("svg", "png", "csv"))
     yield from (results / "tables" / f"{name}.csv" for name in ("metrics", "comparisons", "cost", "tuning", "audit"))
+    for task, cells in transformers(config).items():
+        yield results / "representations" / f"{task}.parquet"
+        if len(cells) > 1:
+            yield results / "swaps" / f"{task}.parquet"
     for task, entry in config["tasks"].items():
         yield from (results / "data" / task / f"{split}.parquet" for split in ("train", "validation", "test"))
         yield results / "data" / task / "summary.json"

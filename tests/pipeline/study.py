@@ -150,7 +150,16 @@ def tiny_config() -> dict[str, Any]:
         "datasets": {"my_text": {"kind": "text", "files": "texts/*.txt"}},
         "comparisons": [{"task": "hmm_tagging", "metric": "accuracy", "masks": ["full", "causal"], "margin": 0.01}],
         "statistics": {"alpha": 0.5, "confidence": 0.95, "resamples": 200},  # two seeds can reach no smaller alpha
-        "figures": ["access_grids", "tuning", "learning_curves", "dose_response", "seeds", "comparisons"],
+        "figures": [
+            "access_grids",
+            "tuning",
+            "learning_curves",
+            "dose_response",
+            "seeds",
+            "comparisons",
+            "mask_swap",
+            "representations",
+        ],
     }
 
 

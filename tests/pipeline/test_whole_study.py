@@ -9,9 +9,10 @@ from snakemake.utils import update_config
 from pipeline.outputs import flaws
 from pipeline.study import REPOSITORY, Study, edited, without
 
-FIGURES = {
-    f"figure_{name}" for name in ("access_grids", "tuning", "learning_curves", "dose_response", "seeds", "comparisons")
-}
+OF_RUNS = ("access_grids", "tuning", "learning_curves", "dose_response", "seeds", "comparisons")
+FIGURES = {f"figure_{name}" for name in (*OF_RUNS, "mask_swap", "representations")}
+LAYERS = {"representations", "stack_representations"}
+SWAPS = {"swaps", "stack_swaps"}
 PAGES = {"paper", "html_report", "explain"}
 
 
@@ -34,6 +35,10 @@ def test_one_command_makes_everything(finished):
         "gather": 1,
         "compare": 1,
         "samples": 1,
+        "swaps": 1,  # of the task with several masks
+        "representations": 2,
+        "stack_swaps": 1,
+        "stack_representations": 1,
         "settings": 1,
     }  # above all no `fetch`: a study of own text and synthetic sources needs no network
     assert set(finished.outcome.jobs) >= FIGURES | PAGES
@@ -65,7 +70,7 @@ def test_an_edited_model_is_trained_again_and_nothing_else_is_prepared_again(fin
         jobs = finished.study.plan().jobs
     assert jobs.pop("train") == jobs.pop("evaluate") == 8
     assert jobs.pop("audit") == jobs.pop("tune") == 4  # an audit measures a random model
-    assert set(jobs) == {"gather", "compare", "samples"} | FIGURES | PAGES
+    assert set(jobs) == {"gather", "compare", "samples"} | SWAPS | LAYERS | FIGURES | PAGES
 
 
 def test_an_edited_figure_is_drawn_again_alone(finished):
@@ -99,7 +104,9 @@ def test_more_steps_for_one_task_retrain_that_task_alone(finished):
     tasks["my_bytes"] = {**tasks["my_bytes"], "training": {"steps": 4}}
     plan = finished.study.plan(tasks=tasks)
     assert plan.jobs["train"] == plan.jobs["evaluate"] == 2
-    assert set(plan.jobs) == {"tune", "train", "evaluate", "gather", "compare", "samples", "settings"} | FIGURES | PAGES
+    remade = {"tune", "train", "evaluate", "gather", "compare", "samples", "settings"} | LAYERS | FIGURES | PAGES
+    assert set(plan.jobs) == remade - {"figure_mask_swap"}
+    assert plan.jobs["representations"] == 1
     assert not any("hmm_tagging" in message for message in plan.messages)
 
 
@@ -154,7 +161,7 @@ def test_a_lost_run_is_made_again_alone(finished):
     with without(finished.study.results / "runs/hmm_tagging/full/seed-1"):
         plan = finished.study.plan()
     assert plan.jobs["train"] == plan.jobs["evaluate"] == 1
-    assert set(plan.jobs) == {"train", "evaluate", "gather", "compare", "samples"} | FIGURES | PAGES
+    assert set(plan.jobs) == {"train", "evaluate", "gather", "compare", "samples"} | SWAPS | LAYERS | FIGURES | PAGES
     assert [message.partition(";")[0] for message in plan.messages if message.startswith("train")] == [
         "train hmm_tagging under full, seed 1"
     ]

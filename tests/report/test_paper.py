@@ -107,6 +107,49 @@ def test_scores_on_the_final_bytes_stand_beside_what_was_given(document, drawing
     assert "apart from the amount of supervision" not in without
 
 
+def test_swaps_and_layers_are_exploratory_sections_of_their_own(document, drawings, tmp_path):
+    swaps, layers = document["swaps"], document["representations"]
+    assert len(swaps["rows"]) == 5 * 4 + 4 * 2
+    assert all(len(row["values"]) == 8 for row in swaps["rows"])
+    leaks = [(row["task"], row["mask"], row["tested"]) for row in swaps["rows"] if row["leaks"]]
+    assert leaks == [("next_byte", "causal", "full")]
+    assert {row["colour"] for row in swaps["rows"] if row["mask"] == "full (control)"} == {style.CONTROL}
+    assert len(layers["rows"]) == len(document["results"])
+    assert all(len(row["values"]) == 10 for row in layers["rows"])
+    for path in drawings.glob("*.svg"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    with_both = json.dumps(headings(document, tmp_path))
+    without = json.dumps(headings({**document, "swaps": None, "representations": None}, tmp_path))
+    for title in ("A mask swapped at test time", "What the layers hold"):
+        assert title in with_both
+        assert title not in without
+
+
+def test_a_cell_shows_its_last_layer_and_its_likeness_to_the_first_mask(document, tables):
+    table = tables["representations"]
+    last = table[(table["task"] == "hmm_tagging") & (table["layer"] == 2)]
+    rows = {row["mask"]: row["values"] for row in document["representations"]["rows"] if row["task"] == "hmm_tagging"}
+    assert rows["causal"][-2:] == ["", ""]
+    for mask in ("lookahead-1", "full"):
+        for place, weights in enumerate(("trained", "random")):
+            of_mask = last[last["weights"] == weights].set_index(["mask", "measure"])["mean"]
+            alike = last[(last["mask"] == "causal") & (last["other_mask"] == mask) & (last["weights"] == weights)]
+            expected = [number(of_mask[mask, "position"], 2), number(alike["mean"].iloc[0], 2)]
+            assert [rows[mask][place], rows[mask][8 + place]] == expected
+
+
+def test_models_without_positions_get_a_sentence(results, tables):
+    settings = replace(results.settings, unordered=("masked_byte",))
+    said = paper.collect(settings, tables, [])["representations"]["unordered"]
+    assert said.startswith("The models of masked_byte are told no positions.")
+    of_task = tables["representations"].set_index(["task", "mask", "weights", "layer", "measure"])["mean"]
+    for mask in ("causal", "full"):
+        trained, random = (
+            number(of_task["masked_byte", mask, kind, 2, "position"], 2) for kind in ("trained", "random")
+        )
+        assert f"{trained} under {mask} (random weights: {random})" in said
+
+
 def test_masks_are_told_in_words():
     told = {row["mask"]: row["words"] for row in paper._masks(["window-3", "lookahead-1", "lookahead-8"])}
     assert list(told) == ["lookahead-1", "lookahead-8", "window-3"]
@@ -193,7 +236,7 @@ def test_a_study_without_comparisons_or_ceilings_has_a_paper(results, tables, dr
     }
     document = paper.collect(replace(results.settings, cells=(cell,)), few, [])
     assert document["answer"] == []
-    assert document["supervision"] is None
+    assert document["supervision"] is document["swaps"] is document["representations"] is None
     assert paper.compile_pdf(document, drawings).startswith(b"%PDF")
 
 

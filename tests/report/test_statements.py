@@ -259,3 +259,58 @@ def test_tuning_names_no_edge_where_there_is_none():
 
 def test_a_study_that_tunes_nothing_says_so():
     assert "nothing was tuned" in statements.tuning([], {"scales": [1]})
+
+
+# --- what is only looked at -------------------------------------------------------------------------------------------
+
+
+SWAP = {
+    "task": "tagging",
+    "trained_mask": "causal",
+    "tested_mask": "full",
+    "role": "study",
+    "metric": "accuracy",
+    "leaks": False,
+    "own_mean": 0.7,
+    "mean": 0.5,
+    "cost": 0.2,
+    "low": 0.1,
+    "high": 0.3,
+}
+
+
+def test_swaps_are_counted_by_their_intervals_without_leaks_controls_and_nats():
+    rows = [
+        SWAP,
+        {**SWAP, "task": "dear", "own_mean": 0.9, "mean": 0.4, "cost": 0.5, "low": 0.4, "high": 0.6},
+        {**SWAP, "cost": 0.0, "low": -0.1, "high": 0.1},
+        {**SWAP, "cost": -0.2, "low": -0.3, "high": -0.1},
+        {**SWAP, "cost": 9, "low": 8, "high": 10, "metric": "nats"},
+        {**SWAP, "cost": 0.9, "low": 0.8, "high": 1.0, "role": "control"},
+        {**SWAP, "cost": -0.9, "low": -1.0, "high": -0.8, "leaks": True},
+    ]
+    assert statements.swaps(rows) == (
+        "Of 4 swaps between masks that do not show the answer, 2 cost accuracy (the whole interval is above 0), 1 gain "
+        "some, and 1 show neither. The dearest is dear: models trained under causal have an accuracy of 0.900, and "
+        "under full one of 0.400."
+    )
+    none = statements.swaps(rows[2:3])
+    assert none.endswith("0 cost accuracy (the whole interval is above 0), 0 gain some, and 1 show neither.")
+    assert statements.swaps(rows[4:]).startswith("Every mask that could be swapped in shows the answer")
+
+
+def test_what_is_read_of_positions_is_that_of_the_last_layer():
+    def row(mask, weights, layer, mean, task="tagging", measure="position"):
+        return {"task": task, "mask": mask, "weights": weights, "layer": layer, "measure": measure, "mean": mean}
+
+    rows = [
+        row("causal", weights, layer, mean)
+        for weights, layer, mean in (("trained", 1, 0.9), ("trained", 2, 0.5), ("random", 1, 0.8), ("random", 2, 0.4))
+    ]
+    rows += [row("full", "trained", 2, -0.001), row("full", "random", 2, 0.01)]
+    rows += [row("causal", "trained", 3, 0.7, task="other"), row("causal", "trained", 2, 0.7, measure="left")]
+    assert statements.unordered(rows, "tagging") == (
+        "The models of tagging are told no positions. The share of the position’s variance that can be read after "
+        "their last block is 0.50 under causal (random weights: 0.40) and 0.00 under full (random weights: 0.01)."
+    )
+    assert statements.unordered(rows, "absent") == ""

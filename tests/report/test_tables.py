@@ -110,10 +110,49 @@ def test_scores_on_the_same_final_bytes_are_summed_up_by_cell(results):
             assert row[name] == runs[name].iloc[0]
 
 
+def test_a_swap_costs_what_a_model_is_worse_by_whatever_the_metric(results):
+    table = tables.swaps(results).set_index(["task", "trained_mask", "tested_mask", "metric"])
+    swaps = results.swaps
+    assert len(table) == swaps.groupby(["task", "trained_mask", "tested_mask", "metric"]).ngroups
+    for key, runs in swaps.groupby(["task", "trained_mask", "tested_mask", "metric"]):
+        row, sign = table.loc[key], 1 if key[-1] == "accuracy" else -1
+        costs = sign * (runs["own_value"] - runs["value"])
+        assert row["cost"] == pytest.approx(np.mean(costs))
+        assert costs.min() <= row["low"] < row["cost"] < row["high"] <= costs.max()
+        assert row["own_mean"] - row["mean"] == pytest.approx(sign * row["cost"])
+        assert row["seeds"] == 8
+    assert (table.loc[~table["leaks"], "cost"] > 0).all()
+    assert (table.loc[table["leaks"], "cost"] < 0).all()  # a leak looks like a gain
+    assert set(table.index[table["leaks"]].droplevel("metric")) == {("next_byte", "causal", "full")}
+    assert set(table.index[table["role"] == "control"].droplevel("metric")) == {("next_byte", "full", "causal")}
+
+
+def test_measures_of_layers_are_summed_up_apart_for_trained_and_random_weights(results):
+    table = tables.representations(results)
+    keys = ["task", "mask", "weights", "layer", "measure"]
+    probed = table[table["measure"] != "cka"].set_index(keys)
+    for key, runs in results.representations[results.representations["measure"] != "cka"].groupby(keys):
+        row = probed.loc[key]
+        assert row["mean"] == pytest.approx(np.mean(runs["value"]))
+        assert row["low"] < row["mean"] < row["high"]
+        assert row["seeds"] == (8 if key[2] == "trained" else 3)
+        assert np.isnan(row["chance"]) == (key[-1] == "effective_rank")
+    compared = table[table["measure"] == "cka"]
+    assert compared["other_mask"].notna().all()
+    assert len(compared[compared["task"] == "hmm_tagging"]) == 10 * 3 * 2  # pairs, layers, trained and random
+
+
 def test_the_table_of_supervision_is_there_only_where_tasks_ask_for_the_same(results):
     assert list(tables.applying(results)) == list(tables.TABLES)
     without = Results(results.folder, replace(results.settings, supervision=()))
-    assert list(tables.applying(without)) == ["metrics", "comparisons", "cost", "tuning", "audit"]
+    assert list(tables.applying(without)) == [name for name in tables.TABLES if name != "supervision"]
+
+
+def test_tables_of_what_models_share_are_there_only_where_they_share_it(results):
+    cells = [cell for cell in results.settings.cells if cell.mask == "causal"]
+    alone = Results(results.folder, replace(results.settings, cells=tuple(cells), supervision=()))
+    assert "swaps" not in tables.applying(alone)
+    assert "representations" in tables.applying(alone)
 
 
 def test_the_audit_is_passed_on_whole(results):

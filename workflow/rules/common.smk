@@ -67,6 +67,8 @@ GENERATIVE = [task for task in TASKS if study.is_generative(config, task)]  # wh
 SUPERVISED = study.supervision(config)  # tasks that ask for the same final bytes, or none
 SUPERVISED_CELLS = [cell for cell in CELLS if cell.task in SUPERVISED and cell.role == "study"]
 SUPERVISION = [f"{RESULTS}/supervision.parquet"] if SUPERVISED else []
+TRANSFORMERS = study.transformers(config)  # task -> its cells with models of one kind
+SWAPPED = [task for task, cells in TRANSFORMERS.items() if len(cells) > 1]
 # The models that stand in the page; none where no task of the study has tokens that can be typed.
 EXPLAINED = models.of_study(CELLS, {task: build(study.task_settings(config, task)) for task in TASKS})
 EXPLAINED_KINDS = sorted({study.task_settings(config, cell.task)["kind"] for cell in EXPLAINED})
@@ -108,6 +110,17 @@ def settings_of_cell(task, mask, *parts):
     }
     settings = {"cell": study.cell(config, task, mask).settings(), "task": study.task_settings(config, task)}
     return json.dumps(settings | {part: available[part] for part in parts})
+
+
+@cache
+def models_settings(task):
+    """All cells of a task with models of one kind and their seeds, the task and its model, as JSON."""
+    settings = {
+        "cells": [study.cell_with_seeds(config, cell) for cell in TRANSFORMERS[task]],
+        "task": study.task_settings(config, task),
+        "model": study.model_settings(config, task),
+    }
+    return json.dumps(settings)
 
 
 def supervision_settings():

@@ -1,4 +1,4 @@
-"""All runs into tables; masks against masks over paired seeds, models against their ceilings."""
+"""All runs and tasks into tables; masks against masks over paired seeds, models against their ceilings."""
 
 
 rule gather:
@@ -71,3 +71,28 @@ rule samples:
         "samples: some questions in words, and what the models of every mask answered"
     shell:
         "maskstudy samples --settings {params.settings:q} --results {params.results} > {log} 2>&1"
+
+
+for table, tasks in (("swaps", SWAPPED), ("representations", list(TRANSFORMERS))):
+
+    rule:
+        name:
+            f"stack_{table}"
+        input:
+            parts=expand(f"{RESULTS}/{table}/{{task}}.parquet", task=tasks),
+        output:
+            table=f"{RESULTS}/{table}.parquet",
+        log:
+            f"{RESULTS}/logs/stack/{table}.log",
+        localrule: True
+        conda:
+            "../../environment.yml"
+        params:
+            name=table,
+            source=source_digest("stack"),
+            settings=json.dumps({"tasks": tasks}),
+            results=subpath(output.table, parent=True),
+        message:
+            "stack {params.name}: all tasks into {output.table}"
+        shell:
+            "maskstudy stack {params.name} --settings {params.settings:q} --results {params.results} > {log} 2>&1"

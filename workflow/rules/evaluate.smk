@@ -1,4 +1,7 @@
-"""Scores on the test examples: of each trained model, of what it writes, and of what a cell is compared with."""
+"""Scores on the test examples: of each trained model, of what it writes, and of what a cell is compared with.
+
+Also what is looked at without having been declared: models under masks that they were not trained with, and their layers.
+"""
 
 
 rule evaluate:
@@ -79,6 +82,54 @@ if SUPERVISED:
             "supervision: the same final bytes, answered by models that trained on all bytes and on the last alone"
         shell:
             "maskstudy supervision --settings {params.settings:q} --results {params.results} > {log} 2>&1"
+
+
+rule swaps:
+    input:
+        test=f"{DATA}/test.parquet",
+        audits=lambda wildcards: every_cell(AUDIT, TRANSFORMERS[wildcards.task]),
+        models=lambda wildcards: every_run(f"{RUN}/model.safetensors", TRANSFORMERS[wildcards.task]),
+        metrics=lambda wildcards: every_run(f"{RUN}/metrics.json", TRANSFORMERS[wildcards.task]),
+    output:
+        scores=f"{RESULTS}/swaps/{{task}}.parquet",
+    log:
+        f"{RESULTS}/logs/swaps/{{task}}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2048,
+    params:
+        source=lambda wildcards: task_source("swaps", wildcards.task),
+        settings=lambda wildcards: models_settings(wildcards.task),
+        results=subpath(output.scores, ancestor=2),
+    message:
+        "swaps {wildcards.task}: each model under every other mask of the task"
+    shell:
+        "maskstudy swaps --settings {params.settings:q} --results {params.results} > {log} 2>&1"
+
+
+rule representations:
+    input:
+        test=f"{DATA}/test.parquet",
+        models=lambda wildcards: every_run(f"{RUN}/model.safetensors", TRANSFORMERS[wildcards.task]),
+    output:
+        measures=f"{RESULTS}/representations/{{task}}.parquet",
+    log:
+        f"{RESULTS}/logs/representations/{{task}}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2048,
+    params:
+        source=lambda wildcards: task_source("representations", wildcards.task),
+        settings=lambda wildcards: models_settings(wildcards.task),
+        results=subpath(output.measures, ancestor=2),
+    message:
+        "representations {wildcards.task}: what each layer of its models holds"
+    shell:
+        "maskstudy representations --settings {params.settings:q} --results {params.results} > {log} 2>&1"
 
 
 rule decode:

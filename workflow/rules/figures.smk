@@ -13,6 +13,8 @@ for figure in config["figures"]:
             audits=every_cell(AUDIT),
             generated=GENERATED if figure == "leak" else [],
             samples=f"{RESULTS}/examples.parquet" if figure == "samples" else [],
+            swaps=f"{RESULTS}/swaps.parquet" if figure == "mask_swap" else [],
+            representations=f"{RESULTS}/representations.parquet" if figure == "representations" else [],
         output:
             svg=report(
                 f"{RESULTS}/figures/{figure}.svg",

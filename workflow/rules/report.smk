@@ -12,6 +12,8 @@ rule paper:
             "comparisons.parquet",
             "effects.parquet",
             "ceiling_gaps.parquet",
+            "swaps.parquet",
+            "representations.parquet",
         ),
         supervision=SUPERVISION,
         generated=GENERATED,
@@ -34,6 +36,7 @@ rule paper:
             published=PUBLISHED,
             supervision=SUPERVISED,
             texts=GENERATIVE,
+            unordered=[task for task in TASKS if study.model_settings(config, task)["positions"] == "none"],
         ),
         results=subpath(output.paper, parent=True),
     message:

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pandas import DataFrame
@@ -47,6 +48,7 @@ class Settings:
         supervision: the tasks whose models answer the same final bytes; there may be none.
         tuning: the entry `tuning` of the config, for the words about it.
         texts: the tasks whose models write text by themselves; there may be none.
+        unordered: the tasks whose models are told no positions; there may be none.
     """
 
     cells: tuple[Cell, ...]
@@ -60,13 +62,14 @@ class Settings:
     supervision: tuple[str, ...] = ()
     tuning: dict[str, Any] = field(default_factory=dict)
     texts: tuple[str, ...] = ()
+    unordered: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, value: Mapping[str, Any]) -> "Settings":
         """Read `{"cells": [{"task", "mask", "role", "seeds"}], "confirmatory": bool}`; other entries may stand.
 
         Optional: `"statistics": {"alpha", "confidence", "resamples"}`, `"tuning"` and `"figures": [name]` as in the
-        config, `"questions": {task: sentence}`, `"supervision": [task]`, `"texts": [task]`, and
+        config, `"questions": {task: sentence}`, `"supervision": [task]`, `"texts": [task]`, `"unordered": [task]`, and
         `"published": {task: [result]}`, each result with `method`, `per`, `wer`, `source` and `differs`.
 
         Raises:
@@ -86,6 +89,7 @@ class Settings:
             supervision=tuple(value.get("supervision", ())),
             tuning=dict(value.get("tuning", {})),
             texts=tuple(value.get("texts", ())),
+            unordered=tuple(value.get("unordered", ())),
             **{name: given[name] for name in ("alpha", "confidence", "resamples") if name in given},
         )
 
@@ -184,6 +188,23 @@ class Results:
         return self._of_cells(_frame(self.folder / "supervision.parquet", schemas.SUPERVISION))
 
     @cached_property
+    def swaps(self) -> DataFrame:
+        """One row a (run, other mask of its task, metric): what a model scores under a mask it was not trained with."""
+        table = _frame(self.folder / "swaps.parquet", schemas.SWAPS)
+        places = {name: self._places(table["task"], table[name]) for name in ("trained_mask", "tested_mask")}
+        table = table.assign(trained=places["trained_mask"], tested=places["tested_mask"])
+        table = self._of_seeds(table, "trained_mask").dropna(subset=["tested"])
+        table = table.sort_values(["trained", "tested", "metric", "seed"], kind="stable")
+        return table[schemas.SWAPS.names].reset_index(drop=True)
+
+    @cached_property
+    def representations(self) -> DataFrame:
+        """One row a (run or its random control, layer, measure); those of `cka` are of two configured masks."""
+        table = self._of_cells(_frame(self.folder / "representations.parquet", schemas.REPRESENTATIONS))
+        other = self._places(table["task"], table["other_mask"])
+        return table[table["other_mask"].isna() | other.notna()].reset_index(drop=True)
+
+    @cached_property
     def comparisons(self) -> DataFrame:
         """One row a comparison of two configured cells, declared ones first, else in the order of the config."""
         return self._of_pairs(_frame(self.folder / "comparisons.parquet", schemas.COMPARISONS))
@@ -223,28 +244,36 @@ class Results:
 
     def _of_pairs(self, table: DataFrame) -> DataFrame:
         """The rows whose two cells are configured, declared ones first, else in the order of the config."""
-        order = {(cell.task, cell.mask): index for index, cell in enumerate(self.settings.cells)}
         tasks = {task: index for index, task in enumerate(self.settings.tasks)}
         table = table.assign(
             exploratory=~table["declared"],
             task_place=table["task"].map(tasks),
-            place_a=_order(order, table["task"], table["mask_a"]),
-            place_b=_order(order, table["task"], table["mask_b"]),
+            place_a=self._places(table["task"], table["mask_a"]),
+            place_b=self._places(table["task"], table["mask_b"]),
         ).dropna(subset=["place_a", "place_b"])
         keys = ["exploratory", "task_place", "place_b", "place_a", "metric"]
         return table.sort_values(keys, kind="stable")[schemas.COMPARISONS.names].reset_index(drop=True)
 
     def _of_cells(self, table: DataFrame, tuning: bool = False) -> DataFrame:
         """The rows of the configured cells and seeds, in the order of the config; those of tuning have other seeds."""
-        order = {(cell.task, cell.mask): index for index, cell in enumerate(self.settings.cells)}
-        table = table.assign(place=_order(order, table["task"], table["mask"])).dropna(subset=["place"])
+        table = table.assign(place=self._places(table["task"], table["mask"])).dropna(subset=["place"])
         keys = ["place"]
         if "seed" in table and not tuning:
-            runs = {(cell.task, cell.mask, seed) for cell in self.settings.cells for seed in cell.seeds}
-            table = table[[run in runs for run in zip(table["task"], table["mask"], table["seed"], strict=True)]]
+            table = self._of_seeds(table, "mask")
         keys += [name for name in ("metric", "seed") if name in table]
         keys[1:1] = ["scale"] if tuning else []
         return table.sort_values(keys, kind="stable").drop(columns="place").reset_index(drop=True)
+
+    def _of_seeds(self, table: DataFrame, mask: str) -> DataFrame:
+        """The rows of the configured runs, where the column `mask` names the mask of a run."""
+        runs = {(cell.task, cell.mask, seed) for cell in self.settings.cells for seed in cell.seeds}
+        found = [run in runs for run in zip(table["task"], table[mask], table["seed"], strict=True)]
+        return table[np.array(found, dtype=np.bool_)]  # as a list, none at all would be taken for no columns
+
+    def _places(self, tasks: Iterable[str], masks: Iterable[str]) -> pd.Series:
+        """The place of each cell in the config; empty for those that are not configured."""
+        order = {(cell.task, cell.mask): index for index, cell in enumerate(self.settings.cells)}
+        return pd.Series([order.get(pair) for pair in zip(tasks, masks, strict=True)], dtype="Float64")
 
 
 def verdict_words(verdict: str, mask_a: str, mask_b: str) -> str:
@@ -254,7 +283,3 @@ def verdict_words(verdict: str, mask_a: str, mask_b: str) -> str:
 
 def _frame(path: Path, schema: pa.Schema) -> DataFrame:
     return read_table(path, schema).to_pandas()
-
-
-def _order(order: dict[tuple[str, str], int], tasks: Iterable[str], masks: Iterable[str]) -> pd.Series:
-    return pd.Series([order.get(pair) for pair in zip(tasks, masks, strict=True)], dtype="Float64")

@@ -257,6 +257,20 @@ def key(sheet: Axes, left: float, top: float, entries: Sequence[tuple[str, dict[
         left += text_width(words) + 0.22
 
 
+def folded(entries: Sequence[tuple[str, dict[str, Any]]], room: float) -> list[list[tuple[str, dict[str, Any]]]]:
+    """The entries of a key in lines, each as full as `room`, in inches, allows."""
+    lines: list[list[tuple[str, dict[str, Any]]]] = []
+    left = room
+    for words, mark in entries:
+        width = (0.15 if "marker" in mark else 0.3) + text_width(words)
+        if not lines or left + width > room:
+            lines.append([])
+            left = 0.0
+        lines[-1].append((words, mark))
+        left += width + 0.22
+    return lines
+
+
 def nothing_to_draw(reason: str) -> Figure:
     """A figure that says why it is empty, for studies that a figure does not apply to."""
     figure, axes = sheet(WIDTH, 0.6)

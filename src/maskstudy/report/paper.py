@@ -26,6 +26,7 @@ from maskstudy.statistics import smallest_p
 
 _ANSWERED, _WRITTEN = ("accuracy", "nats"), ("per", "wer")  # metrics of one table each
 _PROMPTS, _CHARACTERS = 2, 160  # texts of a task that are shown, and how much of each
+_MEASURES = {"position": 2, "left": 2, "right": 2, "effective_rank": 1, "cka": 2}  # of a layer, with their decimals
 TEMPLATE = Path(__file__).with_name("paper.typ")
 
 MASKS = {
@@ -86,6 +87,10 @@ def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence
         },
         "supervision": _supervision(_records(tables["supervision"])) if "supervision" in tables else None,
         "texts": _texts(_records(tables["texts"])) if "texts" in tables else [],
+        "swaps": _swaps(_records(tables["swaps"])) if "swaps" in tables else None,
+        "representations": _representations(_records(tables["representations"]), settings)
+        if "representations" in tables
+        else None,
         "cost": _cost(tables["cost"]),
         "figures": [
             {"name": name, "title": module.SUMMARY, "caption": module.CAPTION}
@@ -261,6 +266,68 @@ def _supervision(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         )
     baseline = {row["metric"]: number(row["baseline"]) for row in rows}
     return {"rows": shown, "scored": count(rows[0]["scored"]), "baseline": baseline}
+
+
+def _swaps(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """One row a trained and tested mask: both scores and what the swap costs, in accuracy and in nats."""
+    pairs: dict[tuple[str, str, str], dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        pairs.setdefault((row["task"], row["trained_mask"], row["tested_mask"]), {})[row["metric"]] = row
+    colours = style.colours(mask for _, *masks in pairs for mask in masks)
+    shown = []
+    for (task, trained, tested), by_metric in pairs.items():
+        one = by_metric["accuracy"]
+        values = []
+        for row in (by_metric[metric] for metric in _ANSWERED):
+            digits = statements.digits_for(row["high"] - row["low"])
+            values += [number(row["own_mean"]), number(row["mean"]), number(row["cost"], digits)]
+            values.append(interval(row["low"], row["high"], digits))
+        shown.append(
+            {
+                "task": task,
+                "mask": f"{trained} (control)" if one["role"] == "control" else trained,
+                "colour": style.CONTROL if one["role"] == "control" else colours[trained],
+                "tested": tested,
+                "access": "equal" if one["equal_access"] else "unequal",
+                "leaks": bool(one["leaks"]),
+                "values": values,
+            }
+        )
+    return {"rows": shown, "summary": statements.swaps(rows)}
+
+
+def _representations(rows: Sequence[dict[str, Any]], settings: Settings) -> dict[str, Any]:
+    """One row a cell: every measure of its last layer, trained and with random weights.
+
+    Its similarity is that to the first mask of its task, which has none itself.
+    """
+    last = {row["task"]: row["layer"] for row in sorted(rows, key=lambda row: row["layer"])}
+    first = {cell.task: cell.mask for cell in reversed(settings.cells) if cell.mask in {row["mask"] for row in rows}}
+    cells: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+    for row in rows:
+        to_another = row["measure"] == "cka"
+        if row["layer"] == last[row["task"]] and not (to_another and row["mask"] != first[row["task"]]):
+            mask = row["other_mask"] if to_another else row["mask"]
+            cells.setdefault((row["task"], mask), {})[row["measure"], row["weights"]] = row["mean"]
+    roles = {(cell.task, cell.mask): cell.role for cell in settings.cells}
+    colours = style.colours(mask for _, mask in cells)
+    shown = []
+    for (task, mask), measures in cells.items():
+        control = roles[task, mask] == "control"
+        shown.append(
+            {
+                "task": task,
+                "mask": f"{mask} (control)" if control else mask,
+                "colour": style.CONTROL if control else colours[mask],
+                "values": [
+                    number(measures.get((measure, weights), float("nan")), digits)
+                    for measure, digits in _MEASURES.items()
+                    for weights in ("trained", "random")
+                ],
+            }
+        )
+    told = [statements.unordered(rows, task) for task in settings.unordered]
+    return {"rows": shown, "unordered": " ".join(told).strip(), "before": statements.READ_BEFORE}
 
 
 def _limits(metrics: Sequence[Mapping[str, Any]], comparisons: Sequence[Mapping[str, Any]]) -> list[str]:

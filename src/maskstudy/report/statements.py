@@ -20,6 +20,12 @@ ACCESS = {
     False: "unequal access: the masks see different tokens at the scored positions, so a difference is first of all "
     "about information",
 }
+# Who has read positions off models that were told none, and where.
+READ_BEFORE = (
+    "Haviv et al. (2022), “Transformer Language Models without Positional Encodings Still Learn Positional "
+    "Information”, and Kazemnejad et al. (2023), “The Impact of Positional Encoding on Length Generalization in "
+    "Transformers”"
+)
 UNITS = {
     "accuracy": "in accuracy",
     "nats": "nats per answer",
@@ -231,6 +237,52 @@ def tuning(rows: Iterable[Row], given: Mapping[str, Any]) -> str:
         names = _by_task(edge, None)
         text += f" The rate lies at the edge of the grid, and a better one may lie outside, in {names}."
     return text
+
+
+def swaps(rows: Iterable[Row]) -> str:
+    """How swapping masks at test time came out, in accuracy, where neither mask shows the answer.
+
+    Args:
+        rows: columns of `tables.swaps`.
+    """
+    fair = [row for row in rows if row["metric"] == "accuracy" and row["role"] == "study" and not row["leaks"]]
+    if not fair:
+        return "Every mask that could be swapped in shows the answer, or takes the place of one that does."
+    worse, better = ([row for row in fair if sign * row[end] > 0] for sign, end in ((1, "low"), (-1, "high")))
+    text = (
+        f"Of {_several(len(fair), 'swap')} between masks that do not show the answer, {len(worse)} cost accuracy (the "
+        f"whole interval is above 0), {len(better)} gain some, and {len(fair) - len(worse) - len(better)} show neither."
+    )
+    if not worse:
+        return text
+    most = max(worse, key=lambda row: row["cost"])
+    return (
+        f"{text} The dearest is {most['task']}: models trained under {most['trained_mask']} have an accuracy of "
+        f"{number(most['own_mean'])}, and under {most['tested_mask']} one of {number(most['mean'])}."
+    )
+
+
+def unordered(rows: Iterable[Row], task: str) -> str:
+    """How much of the position can be read off models that are told none, after their last block.
+
+    Args:
+        rows: columns of `tables.representations`.
+        task: one whose models have no position encoding.
+    """
+    of_task = [row for row in rows if row["task"] == task and row["measure"] == "position"]
+    last = max((row["layer"] for row in of_task), default=0)
+    found = {(row["mask"], row["weights"]): row for row in of_task if row["layer"] == last}
+    parts = [
+        f"{number(row['mean'], 2)} under {mask} (random weights: {number(found[mask, 'random']['mean'], 2)})"
+        for (mask, weights), row in found.items()
+        if weights == "trained"
+    ]
+    if not parts:
+        return ""
+    return (
+        f"The models of {task} are told no positions. The share of the position’s variance that can be read after "
+        f"their last block is {_listed(parts)}."
+    )
 
 
 def audits(rows: Iterable[Row]) -> str:

@@ -112,6 +112,38 @@ def texts(results: Results) -> DataFrame:
     return results.texts
 
 
+def swaps(results: Results) -> DataFrame:
+    """One row a (trained mask, tested mask, metric): the score under the tested mask, and what the swap costs.
+
+    `cost` is how much worse a model is than under the mask of its training, whatever the metric, so that below 0 it is
+    better; `low` and `high` are its interval over seeds. Where `leaks`, the tested mask shows answers.
+    """
+    rows = []
+    keys = ["task", "trained_mask", "tested_mask", "metric", "role", "equal_access", "leaks"]
+    for of_row, runs in results.swaps.groupby(keys, sort=False):
+        sign = 1 if HIGHER_IS_BETTER[runs["metric"].iloc[0]] else -1
+        cost, low, high = results.mean_interval(sign * (runs["own_value"] - runs["value"]))
+        means = {"own_mean": runs["own_value"].mean(), "mean": runs["value"].mean()}
+        rows.append(
+            dict(zip(keys, of_row, strict=True)) | {"seeds": len(runs), **means, "cost": cost, "low": low, "high": high}
+        )
+    return DataFrame(rows)
+
+
+def representations(results: Results) -> DataFrame:
+    """One row a (cell, trained or random weights, layer, measure): its mean over seeds, with the interval.
+
+    `cka` is a measure of two masks, `mask` and `other_mask`.
+    """
+    rows = []
+    keys = [*_CELL, "weights", "layer", "measure", "other_mask"]
+    for of_row, runs in results.representations.groupby(keys, sort=False, dropna=False):
+        mean, low, high = results.mean_interval(runs["value"])
+        row = dict(zip(keys, of_row, strict=True))
+        rows.append(row | {"seeds": len(runs), "mean": mean, "low": low, "high": high, "chance": runs["chance"].mean()})
+    return DataFrame(rows)
+
+
 def audit(results: Results) -> DataFrame:
     """One row a cell: does a scored position see its own answer, where, and along which path?"""
     return results.audit
@@ -125,16 +157,24 @@ TABLES: dict[str, Callable[[Results], DataFrame]] = {
     "audit": audit,
     "supervision": supervision,
     "texts": texts,
+    "swaps": swaps,
+    "representations": representations,
 }
 
 
 def applying(results: Results) -> dict[str, DataFrame]:
     """All tables by name.
 
-    `supervision` only where tasks of the study ask for the same final bytes, `texts` only where models write text.
+    `supervision` only where tasks of the study ask for the same final bytes, `texts` only where models write text,
+    `swaps` only where a task has two masks for one kind of model, `representations` only where it has any such mask.
     """
-    tasks = {"supervision": results.settings.supervision, "texts": results.settings.texts}
-    return {name: make(results) for name, make in TABLES.items() if tasks.get(name, True)}
+    absent = {
+        "supervision": not results.settings.supervision,
+        "texts": not results.settings.texts,
+        "swaps": results.swaps.empty,
+        "representations": results.representations.empty,
+    }
+    return {name: make(results) for name, make in TABLES.items() if not absent.get(name)}
 
 
 def _against(metric: str, mean: float, low: float, high: float, baseline: float) -> str | None:
