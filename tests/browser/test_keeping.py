@@ -36,6 +36,7 @@ def test_the_address_brings_the_same_view_back(visit):
         page.check("#side-left")
         page.uncheck("#causality")
         page.select_option("#theme", "dark")
+        page.hover("#steps-matrix tbody tr:nth-child(2) td:nth-child(3)")
         seen.settle()
         view, before = page.evaluate("location.hash")[1:], page.evaluate(SHOWN)
         seen.go(view)
