@@ -66,6 +66,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
 /** For tests, and for whoever wants the numbers: what a model of the page says of a text under a mask of the study. */
 window.maskstudy = {
   models: () => readers().map(nameOf),
+  choose,
   /** What the encoder–decoder makes of a word: null where none stands in the page. */
   translate(word) {
     if (translator() === null) return null;
