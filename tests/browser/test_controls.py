@@ -41,7 +41,9 @@ def test_every_control_does_something_and_nothing_breaks(visit, situation):
                 control.evaluate("one => one.click()")  # at the end of its way a button is there and does nothing
         for control in page.query_selector_all(".player .play"):
             control.click()
-        for control in page.query_selector_all(".stage, .head, .chip[aria-pressed], #own-copy, #own-clear, .choice, summary"):
+        for control in page.query_selector_all(
+            ".stage, .head, .chip[aria-pressed], #own-copy, #own-clear, .choice, summary"
+        ):
             if control.is_visible():
                 control.dispatch_event("click")  # wherever the page has just moved it to
         page.click("#question-next")

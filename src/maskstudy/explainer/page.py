@@ -15,9 +15,7 @@ from maskstudy.figures.style import MASK_COLOURS
 LIMIT = 2_000_000  # bytes of the page
 
 
-def page(
-    chosen: Sequence[Checkpoint], study: Mapping[str, Any] | None = None, names: Sequence[str] = ()
-) -> str:
+def page(chosen: Sequence[Checkpoint], study: Mapping[str, Any] | None = None, names: Sequence[str] = ()) -> str:
     """The whole page.
 
     All models stand in it with the most bits a weight, of `models.PRECISIONS`, with which they fit; those at the end of
