@@ -9,8 +9,8 @@ from safetensors.torch import save_file
 from maskstudy import checkpoints, tasks
 from maskstudy.encoder_decoder import EncoderDecoder
 from maskstudy.model import Transformer
-from maskstudy.tasks.pronunciation import END, PADDING, SEPARATOR
 from maskstudy.shape import ModelShape, build_shape
+from maskstudy.tasks.pronunciation import END, PADDING, SEPARATOR
 
 SIZES = {"train_examples": 4, "validation_examples": 2, "test_examples": 2}
 TASKS: dict[str, dict[str, Any]] = {

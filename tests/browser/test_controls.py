@@ -35,7 +35,8 @@ def test_every_control_does_something_and_nothing_breaks(visit, situation):
             if control.is_visible():
                 control.click()
         for control in page.query_selector_all("input[type=text]"):
-            control.fill("zu früh")
+            if control.is_visible():
+                control.fill("zu früh")
         for name in ("first", "step", "back", "end", "play"):
             for control in page.query_selector_all(f".player .{name}"):
                 control.evaluate("one => one.click()")  # at the end of its way a button is there and does nothing

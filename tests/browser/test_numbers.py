@@ -390,7 +390,8 @@ def test_masked_links_are_not_there(seen, mask):
     seen.go(f"count=6&row=2&mask={mask}")
     widths = seen.page.eval_on_selector_all(
         "#links path",
-        "all => all.map(one => one.getAttribute('visibility') === 'hidden' ? 0 : Number(one.getAttribute('stroke-width')))",
+        """all => all.map(one =>
+            one.getAttribute("visibility") === "hidden" ? 0 : Number(one.getAttribute("stroke-width")))""",
     )
     weights = np.array(seen.ask("next_byte/causal", "causal masks", 6, mask)["weights"][0][0])
     np.testing.assert_allclose(np.reshape(widths, (6, 6)), np.where(weights > 0, 0.6 + 9 * weights, 0), atol=0.011)

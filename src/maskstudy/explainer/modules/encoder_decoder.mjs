@@ -55,7 +55,11 @@ export class EncoderDecoder extends Network {
       const self = this.attention(stream, name, overTarget, ofLayer, start, EXACT);
       stream = this.mixed(stream, self, `${name}attention.project_out`);
       const queries = stream.map((held, place) =>
-        this.ofHeads(this.product(`${name}cross.project_target`, this.norm(`${name}cross_norm`, held)), 0, start + place),
+        this.ofHeads(
+          this.product(`${name}cross.project_target`, this.norm(`${name}cross_norm`, held)),
+          0,
+          start + place,
+        ),
       );
       const cross = this.attended(queries, sources[layer], across, EXACT);
       stream = this.worked(this.mixed(stream, cross, `${name}cross.project_out`), name);

@@ -49,7 +49,11 @@ export function linksIn(host, point) {
     draw({ tokens, weights, allowed, row, colour }) {
       if (parts?.queries.length !== tokens.length) parts = build(picture, tokens.length);
       const { ink, quiet, panel } = palette();
-      mark(picture, "aria-label", `Lines from each query to the keys that it looks at. ${story(tokens, weights, allowed, row)}`);
+      mark(
+        picture,
+        "aria-label",
+        `Lines from each query to the keys that it looks at. ${story(tokens, weights, allowed, row)}`,
+      );
       parts.headings.forEach((heading) => mark(heading, "fill", quiet));
       mark(parts.band, "y", TOP + LINE * row);
       mark(parts.band, "fill", panel);
@@ -86,7 +90,9 @@ export function linksIn(host, point) {
 
 /** A position in words: whom it looks at, how much, and whom it may not see. */
 function story(tokens, weights, allowed, row) {
-  const seen = tokens.flatMap((_, key) => (allowed[row][key] ? [`${named(tokens, key)} ${shown(weights[row][key])}`] : []));
+  const seen = tokens.flatMap((_, key) =>
+    allowed[row][key] ? [`${named(tokens, key)} ${shown(weights[row][key])}`] : [],
+  );
   const masked = tokens.flatMap((_, key) => (allowed[row][key] ? [] : [named(tokens, key)]));
   const tail = masked.length ? `; masked: ${listed(masked)}` : "";
   return `Position ${named(tokens, row)} looks at ${listed(seen) || "nothing"}${tail}.`;

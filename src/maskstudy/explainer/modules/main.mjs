@@ -10,6 +10,7 @@ import { spoken } from "./speech.mjs";
 import { tokens } from "./tokens.mjs";
 import { textField, view } from "./view.mjs";
 import { lesson as steps } from "./lessons/steps.mjs";
+import { heads, links, product } from "./lessons/looking.mjs";
 import { lesson as patterns } from "./lessons/patterns.mjs";
 import { lesson as translation } from "./lessons/translation.mjs";
 import { lesson as filling } from "./lessons/filling.mjs";
@@ -31,6 +32,9 @@ setUpControls();
 const parts = [
   ["hero", () => drawHero],
   ["lesson-1", steps],
+  ["links", links],
+  ["product", product],
+  ["heads", heads],
   ["patterns", patterns],
   ["translation", translation],
   ["lesson-3", filling],

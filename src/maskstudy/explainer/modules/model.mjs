@@ -76,9 +76,7 @@ export class Network {
       cache.keys.push(this.ofHeads(row, 1, start + place));
       cache.values.push(this.ofHeads(row, 2));
     });
-    const queries = projected
-      .slice(...wanted)
-      .map((row, place) => this.ofHeads(row, 0, start + wanted[0] + place));
+    const queries = projected.slice(...wanted).map((row, place) => this.ofHeads(row, 0, start + wanted[0] + place));
     return this.attended(queries, cache, mask.slice(...wanted), fill);
   }
 

@@ -244,7 +244,14 @@ function drawNext(description, moment, length, window, { made, logits: ofMade },
   const best = likeliest(plain, LIKELY).map(({ id }) => id);
   if (!best.includes(taken)) best.splice(-1, 1, taken);
   const lines = kept(byId("next-list"), best.length, () =>
-    element("li", {}, element("span", { class: "sign" }), meter(), element("span"), element("span", { class: "taken" })),
+    element(
+      "li",
+      {},
+      element("span", { class: "sign" }),
+      meter(),
+      element("span"),
+      element("span", { class: "taken" }),
+    ),
   );
   lines.forEach((line, place) => {
     const [sign, bar, share, note] = line.children;
@@ -261,7 +268,11 @@ function drawNext(description, moment, length, window, { made, logits: ofMade },
 function nextWords(heat) {
   const rest = "The thin line is the share at temperature 1.";
   if (chosen.temperature === 0) return `At temperature 0 the likeliest is always written. ${rest}`;
-  const effect = { "-1": "what is likely becomes likelier", 0: "they stay as they are", 1: "they come closer together" };
+  const effect = {
+    "-1": "what is likely becomes likelier",
+    0: "they stay as they are",
+    1: "they come closer together",
+  };
   return `All logits are divided by ${heat} before the softmax: ${effect[Math.sign(chosen.temperature - TENTHS)]}. Then one token is drawn. ${rest}`;
 }
 

@@ -2,31 +2,24 @@
 
 import { leak, maskColour, signed, tint } from "../colours.mjs";
 import { byId, drawMeter, drawing, element, kept, mark, meter, say } from "../dom.mjs";
-import { both, matrix } from "../masks.mjs";
-import { headsIn } from "../heads.mjs";
-import { linksIn } from "../links.mjs";
 import { matrixIn, thumbnailIn } from "../matrix.mjs";
-import { dot, softmax } from "../model.mjs";
+import { softmax } from "../model.mjs";
 import { likeliest, pass } from "../models.mjs";
 import { difference, listed, percent, powers, shown } from "../numbers.mjs";
 import { playerIn } from "../player.mjs";
-import { productIn } from "../product.mjs";
 import { STOPS, choose, chosen } from "../state.mjs";
 import { madeToken, named } from "../tokens.mjs";
+import { BLIND, tried } from "../view.mjs";
 
 const SCORES = 0;
 const MASKED = 1;
 const SOFTMAX = 2; // and one step more for each row
-const FIRST_PLACE = 0;
 const ANSWERS = 5;
 
 export function lesson() {
   const figure = matrixIn(byId("steps-matrix"), {
     point: (row, column) => (row !== chosen.row || column !== chosen.column) && choose({ row, column }),
   });
-  const links = linksIn(byId("links"), (row) => row !== chosen.row && choose({ row }));
-  const product = productIn(byId("product"));
-  const heads = headsIn("heads", "All heads of all layers", (layer, head) => choose({ layer, head }));
   let length = 0;
   const last = () => SOFTMAX + length;
   const player = playerIn(byId("steps-player"), {
@@ -47,12 +40,7 @@ export function lesson() {
   return function render(view) {
     length = view.length;
     const step = Math.min(chosen.step, last());
-    const fill = { value: STOPS[chosen.fill], how: chosen.how };
-    const predicates = view.predicates.map((predicate) =>
-      chosen.blind ? both(predicate, (query) => query !== FIRST_PLACE) : predicate,
-    );
-    const masks = predicates.map((predicate) => matrix(predicate, length));
-    const read = pass(view.description, view.ids, masks, fill);
+    const { fill, predicates, masks, read } = tried(view);
     const head = read.layers[view.layer][view.head];
     const allowed = masks[view.layer];
     const colour = maskColour(chosen.mask);
@@ -74,9 +62,6 @@ export function lesson() {
     drawMatrix(figure, view, step, head, allowed, fills);
     player.draw(words(step, length, fill.value));
     drawRow(view, step, head, allowed[view.row], colour);
-    drawLinks(links, view, head, allowed, colour);
-    drawProduct(product, view, head, Math.min(chosen.column, length - 1), colour);
-    drawHeads(heads, view, colour);
     drawAnswer(view, read, colour);
     drawFill(view, fill, head, masks, predicates);
   };
@@ -226,32 +211,6 @@ function drawRow(view, step, head, allowed, colour) {
   if (last) drawValues(view, head, colour);
 }
 
-function drawLinks(links, view, head, allowed, colour) {
-  const { tokens, row, layer } = view;
-  say(byId("links-title"), `Who looks at whom · layer ${layer + 1}, head ${view.head + 1}`);
-  links.draw({ tokens, weights: head.weights, allowed, row, colour });
-}
-
-/** The score of the watched row and the key that was last pointed at. */
-function drawProduct(product, view, head, pointed, colour) {
-  const { tokens, row } = view;
-  const [query, key] = [head.queries[row], head.keys[pointed]];
-  say(byId("product-title"), `The score of query ${named(tokens, row)} and key ${named(tokens, pointed)}`);
-  const words = `The query’s ${query.length} numbers times the key’s, summed, are ${shown(dot(query, key))}; divided by √${query.length} = ${shown(Math.sqrt(query.length))} that is the score ${shown(head.scores[row][pointed])}.`;
-  say(byId("row-product"), words);
-  product.draw({ query, key, colour, words });
-}
-
-function drawHeads(draw, view, colour) {
-  const { layers } = pass(view.description, view.ids, view.masks);
-  const shade = (layer) => (row, i) => row.map((weight, j) => (view.masks[layer][i][j] ? tint(colour, weight) : null));
-  draw(
-    layers.map((heads, layer) => heads.map(({ weights }) => weights.map(shade(layer)))),
-    view.layer,
-    view.head,
-  );
-}
-
 /** The weighted sum as strips of colour: one a value that is taken along, and their sum. */
 function drawValues(view, head, colour) {
   const { row, tokens } = view;
@@ -335,7 +294,7 @@ function drawFill(view, fill, head, masks, predicates) {
   byId("blind").checked = chosen.blind;
   byId(`how-${fill.how}`).checked = true;
   const leaked = head.weights.flatMap((row, i) =>
-    row.filter((_, j) => !masks[view.layer][i][j] && !(chosen.blind && i === FIRST_PLACE)),
+    row.filter((_, j) => !masks[view.layer][i][j] && !(chosen.blind && i === BLIND)),
   );
   const parts = [];
   const biggest = Math.max(0, ...leaked);
@@ -349,7 +308,7 @@ function drawFill(view, fill, head, masks, predicates) {
     parts.push(
       `With ${name} forbidden weights are up to ${shown(biggest, 4)}: ${biggest > 1e-3 ? "a visible leak" : "small, but not 0"}.`,
     );
-  if (chosen.blind) parts.push(blindWords(fill, name, head.weights[FIRST_PLACE]));
+  if (chosen.blind) parts.push(blindWords(fill, name, head.weights[BLIND]));
   say(byId("fill-words"), parts.join(" "));
   say(byId("fill-leak"), leakWords(view, fill, masks, predicates));
 }

@@ -40,12 +40,14 @@ export function lesson() {
     heads: trained && headsOf(part, trained.shape.heads),
   }));
   let last = 0;
-  const player = trained && playerIn(byId("writing-player"), {
-    what: "writing",
-    get: () => Math.min(chosen.spoken, last),
-    last: () => last,
-    set: (step) => choose({ spoken: step, attending: step }),
-  });
+  const player =
+    trained &&
+    playerIn(byId("writing-player"), {
+      what: "writing",
+      get: () => Math.min(chosen.spoken, last),
+      last: () => last,
+      set: (step) => choose({ spoken: step, attending: step }),
+    });
   const deepest = trained ? model(trained).decoding : DEEPEST;
   const deepPlayer = playerIn(byId("deep-player"), {
     what: "the layers of encoder and decoder",
@@ -183,7 +185,9 @@ function drawWriting(description, { ids, stepwise, logits }, step, colour) {
 function writingWords(description, { ids, stepwise, ended }, { target }, step) {
   const [{ id, share }] = likeliest(softmax(stepwise[step]), 1);
   const next =
-    step < ids.length - 1 || !ended ? `‘${madeToken(id, description).label}’ is the likeliest` : "the end (⊣) is the likeliest";
+    step < ids.length - 1 || !ended
+      ? `‘${madeToken(id, description).label}’ is the likeliest`
+      : "the end (⊣) is the likeliest";
   const cut = step === ids.length - 1 && !ended ? " There is room for no more here." : "";
   return `Step ${step + 1}: ${step === 0 ? "the sign ⊢ that every target begins with" : `‘${target[step].label}’`} goes in; of ${stepwise[step].length} answers ${next}, with ${percent(share)}.${cut}`;
 }
