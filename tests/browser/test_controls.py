@@ -108,29 +108,35 @@ def test_links_heads_and_writing_by_keyboard_alone(visit, width):
         page.focus("#heads [tabindex='0']")
         for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft", "Enter"):
             page.keyboard.press(key)
+        seen.settle()
         assert page.text_content("#links-title") == "Who looks at whom · layer 2, head 2"
         page.focus("#decoder-cross-heads [tabindex='0']")
         for key in ("ArrowDown", "Enter"):
             page.keyboard.press(key)
+        seen.settle()
         assert "layer 2, head 1" in page.text_content("#decoder-cross-title")
         page.focus("#writing-player .first")
         page.keyboard.press("Enter")
+        seen.settle()
         assert page.text_content("#writing-player .now").startswith("Step 1: the sign ⊢")
         page.focus("#writing-player .step")
         page.keyboard.press("Enter")
+        seen.settle()
         assert page.text_content("#writing-player .now").startswith("Step 2: ‘")
         page.focus("#temperature")
         for _ in range(3):
             page.keyboard.press("ArrowRight")
+        seen.settle()
         assert page.text_content("#temperature-value") == "0.3"
         page.focus("#product summary")
         page.keyboard.press("Enter")
+        seen.settle()
         assert page.locator("#product tbody tr").count() == 16
 
 
 def focused(page):
     return page.evaluate(
-        "(one => one.id || one.className || one.tagName + ' ' + one.textContent)(document.activeElement)"
+        "(one => one.id || one.getAttribute('class') || one.tagName + ' ' + one.textContent)(document.activeElement)"
     )
 
 
