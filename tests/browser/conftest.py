@@ -24,6 +24,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 CELLS = [
     ("next_byte", "causal", "study"),
     ("next_byte", "full", "control"),
+    ("pronunciation", "encoder-decoder", "study"),
     ("masked_byte", "causal", "study"),
     ("masked_byte", "full", "study"),
     ("markov_next", "causal", "study"),
@@ -48,12 +49,13 @@ def address(tmp_path_factory) -> str:
     results = Results(folder / "results", Settings.of(write(folder / "results", TASKS, seeds=4)))
     paths = [
         random_models.write(
-            folder / f"{number}.safetensors", task, mask, role, seed=number, **random_models.STUDY_SHAPE
+            folder / f"{number}.safetensors", task, mask, role, seed=number, **random_models.study_shape(task)
         )
         for number, (task, mask, role) in enumerate(CELLS)
     ]
     path = folder / "explainer.html"
-    path.write_text(assembled([models.read(path) for path in paths], collected(results)), encoding="utf-8")
+    chosen = [models.read(path) for path in paths]
+    path.write_text(assembled(chosen, collected(results), random_models.NAMES), encoding="utf-8")
     return path.as_uri()
 
 

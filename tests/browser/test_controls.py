@@ -35,13 +35,16 @@ def test_every_control_does_something_and_nothing_breaks(visit, situation):
             if control.is_visible():
                 control.click()
         for control in page.query_selector_all("input[type=text]"):
-            control.fill("zu früh")
+            if control.is_visible():
+                control.fill("zu früh")
         for name in ("first", "step", "back", "end", "play"):
             for control in page.query_selector_all(f".player .{name}"):
                 control.evaluate("one => one.click()")  # at the end of its way a button is there and does nothing
         for control in page.query_selector_all(".player .play"):
             control.click()
-        for control in page.query_selector_all(".stage, .head, .chip[aria-pressed], #own-copy, #own-clear, .choice"):
+        for control in page.query_selector_all(
+            ".stage, .head, .chip[aria-pressed], #own-copy, #own-clear, .choice, summary"
+        ):
             if control.is_visible():
                 control.dispatch_event("click")  # wherever the page has just moved it to
         page.click("#question-next")
@@ -75,9 +78,65 @@ def test_pointing_at_a_row_lights_up_whom_it_sees(visit):
         assert seen.page.text_content("#row-title") == "Position 2 ‘a’"
 
 
+def test_pointing_at_a_query_shows_its_links_and_strikes_out_what_is_masked(visit):
+    with visit() as seen:
+        seen.page.hover("#links [role=button] >> nth=1")
+        assert seen.page.get_attribute("#links [role=button] >> nth=1", "aria-pressed") == "true"
+        struck = seen.page.eval_on_selector_all(
+            "#links text[text-decoration]", "all => all.map(one => one.textContent.trim().split(/ +/)[1])"
+        )
+        assert struck == list("usal")
+        assert seen.page.text_content("#row-title") == "Position 2 ‘a’"
+
+
+def test_pointing_at_a_score_shows_the_two_vectors(visit):
+    with visit() as seen:
+        seen.page.hover("#steps-matrix tbody tr:nth-child(3) td:nth-child(5)")
+        assert seen.page.text_content("#product-title") == "The score of query 3 ‘u’ and key 4 ‘s’"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_links_heads_and_writing_by_keyboard_alone(visit, width):
+    with visit("word=ab", width=width) as seen:
+        page = seen.page
+        page.focus("#links [role=button][tabindex='0']")
+        for key in ("Home", "ArrowDown", "ArrowDown", "ArrowUp"):
+            page.keyboard.press(key)
+        label = page.evaluate("document.activeElement.getAttribute('aria-label')")
+        assert label.startswith("Position 2 ‘a’ looks at 1 ‘c’ ")
+        assert label.endswith("; masked: 3 ‘u’, 4 ‘s’, 5 ‘a’ and 6 ‘l’.")
+        page.focus("#heads [tabindex='0']")
+        for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft", "Enter"):
+            page.keyboard.press(key)
+        seen.settle()
+        assert page.text_content("#links-title") == "Who looks at whom · layer 2, head 2"
+        page.focus("#decoder-cross-heads [tabindex='0']")
+        for key in ("ArrowDown", "Enter"):
+            page.keyboard.press(key)
+        seen.settle()
+        assert "layer 2, head 1" in page.text_content("#decoder-cross-title")
+        page.focus("#writing-player .first")
+        page.keyboard.press("Enter")
+        seen.settle()
+        assert page.text_content("#writing-player .now").startswith("Step 1: the sign ⊢")
+        page.focus("#writing-player .step")
+        page.keyboard.press("Enter")
+        seen.settle()
+        assert page.text_content("#writing-player .now").startswith("Step 2: ‘")
+        page.focus("#temperature")
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        seen.settle()
+        assert page.text_content("#temperature-value") == "0.3"
+        page.focus("#product summary")
+        page.keyboard.press("Enter")
+        seen.settle()
+        assert page.locator("#product tbody tr").count() == 16
+
+
 def focused(page):
     return page.evaluate(
-        "(one => one.id || one.className || one.tagName + ' ' + one.textContent)(document.activeElement)"
+        "(one => one.id || one.getAttribute('class') || one.tagName + ' ' + one.textContent)(document.activeElement)"
     )
 
 
@@ -93,8 +152,9 @@ def test_everything_is_reached_by_tab_and_what_is_focused_is_seen(visit):
             assert page.evaluate(
                 "(({ width, height }) => width > 0 && height > 0)(document.activeElement.getBoundingClientRect())"
             ), reached[-1]
-        wanted = ["text", "count", "model", "mask", "fill", "blind", "prefix", "position", "target", "numbers", "pads"]
+        wanted = ["text", "count", "model", "mask", "fill", "blind", "prefix", "position", "word", "numbers", "pads"]
         wanted += ["causality", "padmask", "sighted", "question-next", "stage", "head", "own-copy", "play", "choice"]
+        wanted += ["temperature", "draw-again"]
         assert [name for name in wanted if name not in reached] == []
         assert sum(name.startswith("TD") for name in reached) == 7  # one stop a matrix
 

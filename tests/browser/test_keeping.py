@@ -29,6 +29,10 @@ def test_the_address_brings_the_same_view_back(visit):
         page.click("#one-layer tbody tr:nth-child(3) td:nth-child(7)")
         page.click("#steps-player .end")
         page.click(".head >> nth=5")
+        page.fill("#word", "knight")
+        page.click("#decoder-cross-heads .head >> nth=2")
+        page.click("#writing-player .back")
+        page.locator("#temperature").fill("7")
         page.check("#blind")
         page.check("#sighted")
         page.click("#inference-player .end")
@@ -36,6 +40,7 @@ def test_the_address_brings_the_same_view_back(visit):
         page.check("#side-left")
         page.uncheck("#causality")
         page.select_option("#theme", "dark")
+        page.hover("#steps-matrix tbody tr:nth-child(2) td:nth-child(3)")
         seen.settle()
         view, before = page.evaluate("location.hash")[1:], page.evaluate(SHOWN)
         seen.go(view)
@@ -66,6 +71,20 @@ def saved(page, button, path):
         page.click(button)
     waiting.value.save_as(path)
     return waiting.value.suggested_filename, path.read_bytes()
+
+
+@pytest.mark.parametrize("figure", ["links", "product"])
+def test_a_drawing_is_saved_as_svg_and_png(seen, figure, tmp_path):
+    seen.go("text=a<b>%26%22x&count=6")
+    name, svg = saved(seen.page, f"#{figure} .save button:text-is('SVG')", tmp_path / "svg")
+    root = ElementTree.fromstring(svg)
+    assert name == f"{figure}.svg"
+    on_page = seen.page.eval_on_selector_all(f"#{figure} svg text", "all => all.map(one => one.textContent)")
+    assert [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}text")] == on_page
+    assert b"var(" not in svg
+    name, png = saved(seen.page, f"#{figure} .save button:text-is('PNG')", tmp_path / "png")
+    assert name == f"{figure}.png"
+    assert png.startswith(b"\x89PNG\r\n")
 
 
 @pytest.mark.parametrize("figure", [*FIGURES, "network"])

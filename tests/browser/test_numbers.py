@@ -1,20 +1,23 @@
 """The numbers of the page are PyTorch's."""
 
-import base64
 import json
 import random
 import re
+import unicodedata
 
 import numpy as np
 import pytest
 import torch
 
+from embedded_weights import decoded
 from maskstudy.attention import textbook_attention
-from maskstudy.masks import layer_masks
-from maskstudy.model import Transformer
+from maskstudy.encoder_decoder import EncoderDecoder
+from maskstudy.masks import encoder_decoder_masks, layer_masks
+from maskstudy.model import Transformer, rotate, rotation
 from maskstudy.shape import ModelShape
 
 CLOSE = 1e-4
+TRANSLATOR = "pronunciation/encoder-decoder"
 SIGNS = [
     *"abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKL.,'-0123456789\n\t",
     *"äöüßéèñçåøłžšđŁİıſ",
@@ -35,15 +38,10 @@ def torch_models(seen):
     """The models of the page in PyTorch, of the weights that stand in the page."""
     found = {}
     for place, description in enumerate(json.loads(seen.page.text_content("#data"))["models"]):
-        text = seen.page.text_content(f"#weights-{place}")
-        row = np.frombuffer(base64.b64decode(text), np.dtype(description["precision"]).newbyteorder("<"))
-        weights, start = {}, 0
-        for name, shape in description["tensors"]:
-            size = int(np.prod(shape))
-            weights[name] = torch.tensor(row[start : start + size].astype(np.float32).reshape(shape))
-            start += size
-        model = Transformer(ModelShape(**description["shape"]))
-        model.load_state_dict(weights)
+        weights = decoded(description, seen.page.text_content(f"#weights-{place}"))
+        kind = EncoderDecoder if description["mask"] == "encoder-decoder" else Transformer
+        model = kind(ModelShape(**description["shape"]))
+        model.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
         found[f"{description['task']}/{description['mask']}"] = (model.eval(), description)
     return found
 
@@ -74,7 +72,8 @@ def by_torch(model, ids, mask):
 def test_scores_weights_and_logits_of_fifty_texts_agree_with_pytorch(seen, torch_models, mask):
     compared = 0
     for number, text in enumerate(texts(50)):
-        name = list(torch_models)[number % len(torch_models)]
+        names = [name for name in torch_models if name != TRANSLATOR]
+        name = names[number % len(names)]
         model, description = torch_models[name]
         ids = expected_ids(text, description, 12)
         if not ids:
@@ -90,6 +89,100 @@ def test_scores_weights_and_logits_of_fifty_texts_agree_with_pytorch(seen, torch
             assert (np.array(page["weights"])[layer][:, cells] == 0).all()
         compared += 1
     assert compared >= 40
+
+
+# --- the encoder–decoder ----------------------------------------------------------------------------------------------
+
+
+def letters_of(text, names):
+    """The tokens that the letters of a text are to a model of CMUdict, twelve at most."""
+    plain = "".join(sign for sign in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(sign)[0] != "M")
+    letters = names[names.index("(end)") + 1 : names.index("(separator)")]
+    return [names.index(sign, names.index("(end)") + 1) for sign in plain if sign in letters][:12]
+
+
+@torch.inference_mode()
+def translated_by_torch(model, source, target):
+    """Scores and weights of the three kinds of attention by the textbook form, logits by the form that trains."""
+    masks = encoder_decoder_masks(*(torch.ones(1, len(side), dtype=torch.bool) for side in (source, target)))
+    logits = model(torch.tensor([[*source, *target]]), masks)[0].numpy()
+    found = {"encoder": [], "self": [], "cross": []}
+
+    def attention(part, queries, keys, values, mask):
+        steps = textbook_attention(queries, keys, values, mask)
+        found[part].append((steps.scores[0].numpy(), steps.weights[0].numpy()))
+
+    stream = model.embedding(torch.tensor([source]))
+    turns = rotation(model.shape, slice(0, len(source)), stream)
+    for block in model.encoder_blocks:
+        normed = block.attention_norm(stream)
+        attention("encoder", *block.attention.queries_keys_values(normed, turns), masks.source)
+        stream = block(stream, masks.source, turns)
+    encoded = model.encoder_norm(stream)
+    stream = model.embedding(torch.tensor([target]))
+    there = rotation(model.shape, slice(0, len(target)), stream)
+    for block in model.decoder_blocks:
+        seen_across = block.cross.source(encoded, turns)
+        normed = block.attention_norm(stream)
+        attention("self", *block.attention.queries_keys_values(normed, there), masks.target)
+        normed = block.cross_norm(block.mixed(stream, masks.target, there))
+        queries = block.cross.project_target(normed).unflatten(-1, (block.cross.heads, -1))
+        attention("cross", rotate(queries, there).transpose(1, 2), *seen_across, masks.cross)
+        stream = block.decoded(stream, (masks.target, masks.cross), seen_across, there)
+    return {part: tuple(map(np.stack, zip(*layers, strict=True))) for part, layers in found.items()}, logits
+
+
+def test_the_encoder_decoder_agrees_with_pytorch_and_with_itself_token_by_token(seen, torch_models):
+    model, description = torch_models[TRANSLATOR]
+    names, compared = description["names"], 0
+    for text in [*texts(50), "knowledge", "l'été", "Straße", "o'clock"]:
+        source = letters_of(text, names)
+        if not source:
+            continue
+        page = seen.page.evaluate("word => maskstudy.translate(word)", text)
+        assert page["source"] == source
+        target = page["target"]
+        assert target[0] == names.index("(separator)")
+        by_torch, logits = translated_by_torch(model, source, target)
+        np.testing.assert_allclose(page["logits"], logits, atol=CLOSE)
+        np.testing.assert_allclose(page["stepwise"], page["logits"], atol=1e-12)
+        for part, (scores, weights) in by_torch.items():
+            np.testing.assert_allclose(page["scores"][part], scores, atol=CLOSE)
+            np.testing.assert_allclose(page["weights"][part], weights, atol=CLOSE)
+        likeliest = logits.argmax(-1).tolist()
+        assert likeliest[:-1] == target[1:]
+        assert len(target) == 12 or likeliest[-1] == description["end"]
+        compared += 1
+    assert compared >= 30
+
+
+def test_what_the_encoder_decoder_writes_is_on_the_page(seen, torch_models):
+    names = torch_models[TRANSLATOR][1]["names"]
+    seen.go("word=Café&spoken=2")
+    target = seen.page.evaluate("maskstudy.translate('café')")["target"]
+    labels = ["⊢", *(names[token] for token in target[1:])]
+    assert seen.page.text_content("#spoken").split()[:3] == labels[:3]
+    signs = "all => all.map(one => one.textContent)"
+    assert seen.page.eval_on_selector_all("#decoder-cross thead .sign", signs) == list("cafe")
+    assert seen.page.eval_on_selector_all("#decoder-cross tbody th .sign", signs) == labels
+    assert [row[0] == "" for row in seen.cells("decoder-cross")] == [place > 2 for place in range(len(labels))]
+    assert re.search(r"apart by at most (0|\de−1\d)\.", seen.page.text_content("#spoken-equal"))
+
+
+def test_without_a_word_the_first_of_the_text_is_read_and_one_without_letters_is_replaced(seen):
+    signs = "all => all.map(one => one.textContent).join('')"
+    for view, expected in (
+        ("text=causal masks", "causal"),
+        ("word=北京", "attention"),
+        ("word=Straßenbahnen", "straenbahnen"),
+    ):
+        seen.go(view)
+        assert seen.page.eval_on_selector_all("#encoder-self thead .sign", signs) == expected
+    seen.go("word=北京")
+    assert "“attention” is shown" in seen.page.text_content("#word-note")
+
+
+# --- what stands on the page ------------------------------------------------------------------------------------------
 
 
 def test_the_matrix_on_the_page_shows_these_numbers(seen):
@@ -229,6 +322,81 @@ def test_the_model_writes_what_pytorch_writes(seen, torch_models):
         written = seen.page.text_content("#written .made")
         visible = {" ": " ", "\n": "⏎", "\t": "⇥", "\r": "␍"}
         assert written == "".join(visible.get(sign, sign if sign.isprintable() else "·") for sign in expected)
+
+
+def shares_on_the_page(seen):
+    """The next tokens with their shares."""
+    rows = seen.page.eval_on_selector_all(
+        "#next-list li", "all => all.map(one => [...one.children].map(part => part.textContent))"
+    )
+    return [(sign, float(re.sub("[<% ]", "", share) or 0) / 100, note) for sign, _, share, note in rows]
+
+
+@pytest.mark.parametrize("tenths", [0, 5, 10, 20])
+def test_the_temperature_divides_the_logits(seen, tenths):
+    seen.go(f"text=hello&count=5&moment=5&temperature={tenths}")
+    logits = torch.tensor(seen.ask("next_byte/causal", "hello", 5, "causal")["logits"][-1])
+    shares = torch.softmax(logits / (tenths / 10), 0) if tenths else torch.zeros(256).index_fill(0, logits.argmax(), 1)
+    found = shares_on_the_page(seen)
+    expected = [shares[token].item() for token in logits.topk(6).indices]
+    written = [note for _, _, note in found if note]
+    assert written == ["◀ is written"]
+    for (_, share, note), right in zip(found, expected, strict=True):
+        assert share == pytest.approx(right, abs=6e-3) or note  # what was drawn takes the last place if it is unlikely
+
+
+def test_another_draw_is_another_text_and_the_same_draw_the_same(seen):
+    texts_of = []
+    for draw in (1, 2, 1):
+        seen.go(f"text=hello&count=5&moment=25&temperature=15&draw={draw}")
+        texts_of.append(seen.page.text_content("#written .made"))
+    assert texts_of[0] == texts_of[2] != texts_of[1]
+    seen.page.click("#draw-again")
+    seen.settle()
+    assert seen.page.text_content("#written .made") == texts_of[1]
+
+
+def test_draws_follow_their_distribution(seen):
+    seen.go("text=hello&count=5&moment=5&temperature=10")
+    seen.page.locator("#next-list").scroll_into_view_if_needed()
+    seen.settle()  # what is on the screen is drawn at once
+    drawn = seen.page.evaluate(
+        """() => Array.from({ length: 300 }, (_, place) => {
+            maskstudy.choose({ draw: 1 + place });
+            return document.querySelector("#next-list .taken:not(:empty)").parentNode.firstChild.textContent;
+        })"""
+    )
+    sign, share, _ = shares_on_the_page(seen)[0]
+    assert abs(drawn.count(sign) - 300 * share) <= 4 * (300 * share * (1 - share)) ** 0.5 + 2
+
+
+def test_a_score_is_the_sum_of_its_products(seen):
+    seen.go("count=6&row=4&column=1&step=0")
+    seen.page.click("#product summary")
+    rows = seen.page.eval_on_selector_all(
+        "#product tbody tr", "rows => rows.map(row => [...row.querySelectorAll('td')].map(cell => cell.textContent))"
+    )
+    assert len(rows) == 16
+    numbers = np.array([[number(cell) for cell in row] for row in rows])
+    np.testing.assert_allclose(numbers[:, 0] * numbers[:, 1], numbers[:, 2], atol=0.05)
+    score = number(seen.cells("steps-matrix")[4][1])
+    assert numbers[:, 2].sum() / 4 == pytest.approx(score, abs=0.05)
+    texts_of = seen.page.eval_on_selector_all("#product text", "all => all.map(one => one.textContent)")
+    assert number(texts_of[-1].removeprefix("= ")) == pytest.approx(score, abs=0.011)
+
+
+@pytest.mark.parametrize("mask", ["causal", "full"])
+def test_masked_links_are_not_there(seen, mask):
+    seen.go(f"count=6&row=2&mask={mask}")
+    widths = seen.page.eval_on_selector_all(
+        "#links path",
+        """all => all.map(one =>
+            one.getAttribute("visibility") === "hidden" ? 0 : Number(one.getAttribute("stroke-width")))""",
+    )
+    weights = np.array(seen.ask("next_byte/causal", "causal masks", 6, mask)["weights"][0][0])
+    np.testing.assert_allclose(np.reshape(widths, (6, 6)), np.where(weights > 0, 0.6 + 9 * weights, 0), atol=0.011)
+    masked = seen.page.locator("#links text:text-is('masked')").count()
+    assert masked == (3 if mask == "causal" else 0)
 
 
 # --- padding ----------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def test_hostile_text_is_shown_as_text(seen):
         seen.go(view)
         images = seen.page.locator("img").count()
         write(seen, HOSTILE)
-        seen.page.fill("#target", HOSTILE)
+        seen.page.fill("#word", HOSTILE)
         seen.settle()
         assert seen.page.locator("img").count() == images == 0
     seen.go("count=12")
@@ -68,7 +68,7 @@ def test_ten_thousand_characters(seen):
     assert signs(seen) == ["é"] * 12
     assert "12 of 20,000 tokens" in seen.page.text_content("#note")
     assert len(seen.page.evaluate("location.hash")) < 1000
-    seen.page.fill("#target", "b" * 10_000)
+    seen.page.fill("#word", "b" * 10_000)
     seen.settle()
     assert len(seen.page.evaluate("location.hash")) < 1500
 

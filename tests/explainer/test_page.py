@@ -99,6 +99,9 @@ def test_what_does_not_fit_is_rounded_then_left_out_and_named(chosen, monkeypatc
     halves = page.page(chosen)
     assert [model["precision"] for model in data_of(halves)["models"]] == ["float16"] * 3
     monkeypatch.setattr(page, "LIMIT", len(halves.encode()) - 1)
+    twelve = page.page(chosen)
+    assert [model["precision"] for model in data_of(twelve)["models"]] == ["float12"] * 3
+    monkeypatch.setattr(page, "LIMIT", len(twelve.encode()) - 1)
     fewer = page.page(chosen)
     assert [(model["task"], model["mask"]) for model in data_of(fewer)["models"]] == [
         ("next_byte", "causal"),
@@ -111,23 +114,24 @@ def test_what_does_not_fit_is_rounded_then_left_out_and_named(chosen, monkeypatc
 
 
 def test_a_page_needs_a_model():
-    with pytest.raises(StudyError, match="no model is given"):
+    with pytest.raises(StudyError, match="at least one model that reads bytes or letters"):
         page.page([])
 
 
-def test_the_five_models_of_the_default_study_and_its_results_stay_below_two_megabytes(tmp_path):
+def test_the_models_of_the_default_study_and_its_results_stay_below_two_megabytes(tmp_path):
     cells = [
         ("next_byte", "causal"),
         ("next_byte", "full"),
+        ("pronunciation", "encoder-decoder"),
         ("masked_byte", "causal"),
         ("masked_byte", "full"),
         ("markov_next", "causal"),
     ]
     made = [
-        models.read(random_models.write(tmp_path / f"{kind}-{mask}", kind, mask, **random_models.STUDY_SHAPE))
+        models.read(random_models.write(tmp_path / f"{kind}-{mask}", kind, mask, **random_models.study_shape(kind)))
         for kind, mask in cells
     ]
-    text = page.page(made, {"results": "x" * 60_000})
+    text = page.page(made, {"results": "x" * 60_000}, random_models.NAMES)
     assert len(text.encode()) <= 2_000_000
     assert data_of(text)["left_out"] == []
 

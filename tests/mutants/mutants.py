@@ -1249,6 +1249,20 @@ MUTANTS = [
             "explainer/test_models.py::test_the_page_shows_writers_and_their_controls_then_hidden_bytes_then_one_synthetic_writer",
         ),
     ),
+    Mutant(
+        "weights of twelve bits are cut off, not rounded",
+        "explainer/models.py",
+        "bits = (halves + 7 + last_kept) >> 4",
+        "bits = (halves + 0 * last_kept) >> 4",
+        ("explainer/test_models.py::test_twelve_bits_hold_the_nearest_number_and_of_two_as_near_the_even_one",),
+    ),
+    Mutant(
+        "a decoder-only model of letters and phonemes stands in the page as an encoder–decoder",
+        "explainer/models.py",
+        "return mask == ENCODER_DECODER and isinstance(task, Pronunciation)",
+        "return isinstance(task, Pronunciation)",
+        ("explainer/test_models.py::test_another_mask_over_letters_and_phonemes_is_refused",),
+    ),
     # --- encoder and decoder, and what is written ---
     Mutant(
         "the decoder's self-attention sees the whole target",

@@ -3,6 +3,7 @@
 
 rule explain:
     input:
+        names=[f"{RESULTS}/data/{cell.task}/summary.json" for cell in EXPLAINED if cell.mask == models.ENCODER_DECODER],
         weights=[f"{RESULTS}/runs/{cell.task}/{cell.mask}/seed-0/model.safetensors" for cell in EXPLAINED],
         tables=multiext(f"{RESULTS}/", "metrics.parquet", "comparisons.parquet"),
         metrics=every_run(f"{RUN}/metrics.json"),
@@ -18,8 +19,9 @@ rule explain:
         source=source_digest("explain", *(f"tasks.{kind}" for kind in EXPLAINED_KINDS), files=SOURCES),
         settings=study_settings("confirmatory", "statistics"),
         results=subpath(output.page, parent=True),
+        names=lambda wildcards, input: f"--names {input.names}" if input.names else "",
     message:
         "explain: the page to play with"
     shell:
         "maskstudy explain --settings {params.settings:q} --results {params.results}"
-        " --weights {input.weights:q} --out {output.page} > {log} 2>&1"
+        " {params.names} --weights {input.weights:q} --out {output.page} > {log} 2>&1"

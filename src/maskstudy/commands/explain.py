@@ -14,7 +14,7 @@ from maskstudy.commands.options import read_settings
 from maskstudy.errors import StudyError
 from maskstudy.explainer import models
 from maskstudy.explainer.page import page
-from maskstudy.files import replacing
+from maskstudy.files import read_json, replacing
 
 
 def main(arguments: list[str]) -> None:
@@ -42,6 +42,12 @@ def main(arguments: list[str]) -> None:
         metavar="JSON",
         help="the part of the config that says what the results folder holds; with --results",
     )
+    parser.add_argument(
+        "--names",
+        type=Path,
+        metavar="JSON",
+        help="summary.json of the prepared data of an encoder–decoder: what its tokens stand for",
+    )
     given = parser.parse_args(arguments)
     if (given.results is None) != (given.settings is None):
         raise StudyError("--results and --settings go together: give both, or none for a page without results")
@@ -53,6 +59,13 @@ def main(arguments: list[str]) -> None:
         from maskstudy.figures.results import Results, Settings
 
         study = collected(Results(given.results, Settings.of(given.settings)))
-    text = page(chosen, study)
+    text = page(chosen, study, _token_names(given.names) if given.names else ())
     with replacing(given.out) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _token_names(path: Path) -> list[str]:
+    try:
+        return list(read_json(path)["names"]["tokens"])
+    except (KeyError, TypeError):
+        raise StudyError(f"{path}: it names no tokens; give summary.json of the data of an encoder–decoder") from None

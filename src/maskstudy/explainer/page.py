@@ -15,23 +15,25 @@ from maskstudy.figures.style import MASK_COLOURS
 LIMIT = 2_000_000  # bytes of the page
 
 
-def page(chosen: Sequence[Checkpoint], study: Mapping[str, Any] | None = None) -> str:
+def page(chosen: Sequence[Checkpoint], study: Mapping[str, Any] | None = None, names: Sequence[str] = ()) -> str:
     """The whole page.
 
-    All models stand in it in float32 if they fit; else in float16, and those at the end of the list that do not fit
-    even so are left out, which the page says.
+    All models stand in it with the most bits a weight, of `models.PRECISIONS`, with which they fit; those at the end of
+    the list that do not fit with the fewest are left out, which the page says.
 
     Args:
-        chosen: the models of the page, the most important ones first; at least one.
+        chosen: the models of the page, the most important ones first; at least one that reads bytes or letters.
         study: what `study.collected` gives, or None for a page without results.
+        names: what the tokens of an encoder–decoder stand for.
 
     Raises:
-        StudyError: not even the first model fits.
+        StudyError: there is no model that reads bytes or letters, or not even the first fits.
     """
-    if not chosen:
-        raise StudyError("explain: no model is given; the page needs at least one that reads bytes or letters")
+    # The lessons are about a model that reads a text; an encoder–decoder has a part of one of them.
+    reader = first_reader(chosen)
+    chosen = [reader, *(model for model in chosen if model is not reader)]
     for precision in models.PRECISIONS:
-        made = [models.embedded(model, precision) for model in chosen]
+        made = [models.embedded(model, precision, names) for model in chosen]
         if len(assembled(made, study, []).encode()) <= LIMIT:
             return assembled(made, study, [])
     names = ["/".join((model.cell["task"], model.cell["mask"])) for model in chosen]
@@ -43,6 +45,18 @@ def page(chosen: Sequence[Checkpoint], study: Mapping[str, Any] | None = None) -
         f"explain: {names[0]} alone makes the page larger than {LIMIT:,} bytes; the page is for models of up to about "
         "600 000 parameters"
     )
+
+
+def first_reader(chosen: Sequence[Checkpoint]) -> Checkpoint:
+    """The first model that reads bytes or letters.
+
+    Raises:
+        StudyError: there is none.
+    """
+    for model in chosen:
+        if model.cell["mask"] != models.ENCODER_DECODER:
+            return model
+    raise StudyError("explain: the page needs at least one model that reads bytes or letters; add it to --weights")
 
 
 def assembled(shown: Sequence[models.EmbeddedModel], study: Mapping[str, Any] | None, left_out: Sequence[str]) -> str:

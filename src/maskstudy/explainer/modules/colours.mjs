@@ -20,6 +20,8 @@ const DARK = {
 const NEGATIVE = "#c2571a"; // of scores; positive ones have the colour of the mask
 const LEAK = "#d0481c";
 const LEAST_CONTRAST = 4.6;
+// On the dark page, a colour of less luminance than this turns nearly white, with that contrast.
+const [NEARLY_BLACK, TURNED] = [0.03, 9];
 
 let masks = {};
 let dark = false;
@@ -49,8 +51,9 @@ export function maskColour(name) {
 /** A shade of a colour that reads as text on the page and on its panels. */
 export function readable(colour) {
   if (!readableNow.has(colour)) {
+    const least = dark && luminance(colour) < NEARLY_BLACK ? TURNED : LEAST_CONTRAST;
     let found = colour;
-    for (let part = 0; contrast(found, palette().panel) < LEAST_CONTRAST && part < 1; part += 0.04) {
+    for (let part = 0; contrast(found, palette().panel) < least && part < 1; part += 0.04) {
       found = mixed(colour, dark ? "#ffffff" : "#000000", part);
     }
     readableNow.set(colour, found);

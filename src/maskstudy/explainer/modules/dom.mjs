@@ -16,6 +16,22 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
+/** The `count` children of an element, which are made once and then filled again and again. */
+export function kept(host, count, make) {
+  while (host.children.length > count) host.lastElementChild.remove();
+  while (host.children.length < count) host.append(make(host.children.length));
+  return [...host.children];
+}
+
+/** A bar whose length is a share; `draw(bar, share, colour)` sets it. */
+export function meter() {
+  return element("span", { class: "meter", "aria-hidden": "true" }, element("span"));
+}
+
+export function drawMeter(bar, share, colour) {
+  mark(bar.firstChild, "style", `width:${Math.round(1000 * Math.min(1, share)) / 10}%;background:${colour}`);
+}
+
 /** Set text only where it differs: an untouched live region stays silent. */
 export function say(where, text) {
   if (where.textContent !== text) where.textContent = text;

@@ -3,12 +3,14 @@
 import { maskColour, setMaskColours, setTheme, tint } from "./colours.mjs";
 import { byId, element, mark, say } from "./dom.mjs";
 import { matrix, ofStudy } from "./masks.mjs";
-import { all, find, hold, model, nameOf, pass, title } from "./models.mjs";
+import { all, find, hold, model, nameOf, pass, readers, title, translator } from "./models.mjs";
 import { thumbnailIn } from "./matrix.mjs";
 import { choose, chosen, onChange, readAddress } from "./state.mjs";
+import { spoken } from "./speech.mjs";
 import { tokens } from "./tokens.mjs";
 import { textField, view } from "./view.mjs";
 import { lesson as steps } from "./lessons/steps.mjs";
+import { heads, links, product } from "./lessons/looking.mjs";
 import { lesson as patterns } from "./lessons/patterns.mjs";
 import { lesson as translation } from "./lessons/translation.mjs";
 import { lesson as filling } from "./lessons/filling.mjs";
@@ -29,8 +31,10 @@ setUpControls();
 // Each part of the page with the element that it stands in.
 const parts = [
   ["hero", () => drawHero],
-  ["heads", () => drawHeads],
   ["lesson-1", steps],
+  ["links", links],
+  ["product", product],
+  ["heads", heads],
   ["patterns", patterns],
   ["translation", translation],
   ["lesson-3", filling],
@@ -65,7 +69,23 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
 
 /** For tests, and for whoever wants the numbers: what a model of the page says of a text under a mask of the study. */
 window.maskstudy = {
-  models: () => all().map(nameOf),
+  models: () => readers().map(nameOf),
+  choose,
+  /** What the encoder–decoder makes of a word: null where none stands in the page. */
+  translate(word) {
+    if (translator() === null) return null;
+    const { source, ids, stepwise, logits, encoder, decoder } = spoken(translator(), word);
+    const plain = (layers, name) => layers.map((heads) => heads.map((head) => head[name]));
+    const parts = { encoder, self: decoder.map(({ self }) => self), cross: decoder.map(({ cross }) => cross) };
+    return {
+      source: source.tokens.map(({ id }) => id),
+      target: ids,
+      stepwise: stepwise.map((row) => Array.from(row)),
+      logits: logits.map((row) => Array.from(row)),
+      scores: Object.fromEntries(Object.entries(parts).map(([part, layers]) => [part, plain(layers, "scores")])),
+      weights: Object.fromEntries(Object.entries(parts).map(([part, layers]) => [part, plain(layers, "weights")])),
+    };
+  },
   ask(name, text, count, mask) {
     const description = find(name);
     const ids = tokens(text, description, count, "A").tokens.map((token) => token.id);
@@ -104,7 +124,7 @@ function setUpControls() {
     choose({ count: Number(event.target.value), moment: Math.min(chosen.moment, Number(event.target.value)) }),
   );
   byId("model").append(
-    ...all().map((description) => element("option", { value: nameOf(description) }, title(description))),
+    ...readers().map((description) => element("option", { value: nameOf(description) }, title(description))),
   );
   byId("model").addEventListener("change", (event) => choose({ model: event.target.value }));
   byId("mask").addEventListener("change", (event) => choose({ mask: event.target.value }));
@@ -145,41 +165,6 @@ function drawHero(seen) {
     byId("hero-words"),
     `A head of the model on “${seen.tokens.map(({ label }) => label).join("")}”: each row a position, each column what it looks at. Grey is forbidden.`,
   );
-}
-
-/** All heads of all layers as small pictures to choose from. */
-function drawHeads(seen) {
-  const host = byId("heads");
-  const { layers, heads } = seen.description.shape;
-  if (host.children.length !== layers * heads) {
-    host.replaceChildren(
-      ...Array.from({ length: layers * heads }, (_, place) => {
-        const [layer, head] = [Math.floor(place / heads), place % heads];
-        return element(
-          "button",
-          {
-            type: "button",
-            class: "head",
-            "aria-label": `Layer ${layer + 1}, head ${head + 1}`,
-            onclick: () => choose({ layer, head }),
-          },
-          element("span", { class: "head-picture" }),
-          element("span", { class: "head-name" }, `${layer + 1}.${head + 1}`),
-        );
-      }),
-    );
-  }
-  const read = pass(seen.description, seen.ids, seen.masks);
-  const colour = maskColour(chosen.mask);
-  [...host.children].forEach((button, place) => {
-    const [layer, head] = [Math.floor(place / heads), place % heads];
-    mark(button, "aria-pressed", String(layer === seen.layer && head === seen.head));
-    const { weights } = read.layers[layer][head];
-    thumbnailIn(
-      button.firstChild,
-      weights.map((row, i) => row.map((weight, j) => (seen.masks[layer][i][j] ? tint(colour, weight) : null))),
-    );
-  });
 }
 
 function drawAbout() {

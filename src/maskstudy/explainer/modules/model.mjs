@@ -28,7 +28,8 @@ export function attend(scores, allowed, fill = EXACT) {
   return { masked, weights: raised.map((value) => Math.fround(value / sum)) };
 }
 
-export class Transformer {
+/** Weights by name, and what every model of the page does with them. */
+export class Network {
   /**
    * @param description what maskstudy.explainer.models writes: shape, block, names and shapes of the tensors.
    * @param row all weights, one tensor after the other.
@@ -37,98 +38,104 @@ export class Transformer {
     Object.assign(this, description.shape);
     this.headWidth = this.width / this.heads;
     this.activation = ACTIVATIONS[description.activation];
+    this.turns = [];
     this.weights = {};
     let start = 0;
     for (const [name, shape] of description.tensors) {
       const size = shape.reduce((product, side) => product * side, 1);
-      this.weights[name] = row.subarray(start, start + size);
+      this.weights[name] = Float64Array.from(row.subarray(start, start + size));
       start += size;
     }
   }
 
+  /** The vectors of tokens that begin at place `start`. */
+  embedded(ids, start) {
+    const { width, weights } = this;
+    return ids.map((id, place) => {
+      const vector = weights["embedding.weight"].slice(id * width, (id + 1) * width);
+      if (this.positions !== "learned") return vector;
+      return add(vector, weights.position.subarray((start + place) * width, (start + place + 1) * width));
+    });
+  }
+
   /** A cache that holds nothing yet: keys and values of each layer, one entry a token. */
-  emptyCache() {
-    return Array.from({ length: this.layers }, () => ({ keys: [], values: [] }));
+  emptyCache(layers = this.layers) {
+    return Array.from({ length: layers }, () => ({ keys: [], values: [] }));
   }
 
   /**
-   * Read tokens that follow those in the cache, and put them into it. With an empty cache this is the parallel pass.
+   * Self-attention of the block `name`: new tokens look at those in the cache, which they join.
    *
-   * @param ids the new tokens.
-   * @param masks a layer each: may new query `i` attend to key `j` of all keys, old and new?
-   * @param cache of `emptyCache`.
-   * @param fill what stands in for −∞.
-   * @returns `streams` before the first layer and after each; `layers`, each a list of heads with `queries`, `keys`,
-   *   `values`, `scores`, `masked`, `weights` and `mixed`; `logits` at the new positions.
+   * @param wanted the range of new tokens that ask; the others are only looked at.
    */
-  read(ids, masks, cache = this.emptyCache(), fill = EXACT) {
-    const start = cache[0].keys.length;
-    let stream = ids.map((id, place) => this.embedded(id, start + place));
-    const streams = [stream];
-    const layers = [];
-    for (let layer = 0; layer < this.layers; layer += 1) {
-      const name = `blocks.${layer}.`;
-      const heads = this.attention(stream, name, masks[layer], cache[layer], start, fill);
-      layers.push(heads);
-      stream = stream.map((held, place) => {
-        const mixed = new Float64Array(this.width);
-        heads.forEach((head, number) => mixed.set(head.mixed[place], number * this.headWidth));
-        const seen = add(held, this.product(`${name}attention.project_out`, mixed));
-        const inner = this.product(`${name}expand`, this.norm(`${name}network_norm`, seen)).map(this.activation);
-        return add(seen, this.product(`${name}contract`, inner));
-      });
-      streams.push(stream);
-    }
-    const logits = stream.map((held) => this.product("answer", this.norm("final_norm", held)));
-    return { streams, layers, logits };
-  }
-
-  attention(stream, name, mask, cache, start, fill) {
+  attention(stream, name, mask, cache, start, fill, wanted = [0, stream.length]) {
     const projected = stream.map((held) =>
       this.product(`${name}attention.project_in`, this.norm(`${name}attention_norm`, held)),
     );
-    const part = (row, kind, head) => {
-      const begin = (kind * this.heads + head) * this.headWidth;
-      return row.subarray(begin, begin + this.headWidth);
-    };
     projected.forEach((row, place) => {
-      const everyHead = (kind) => Array.from({ length: this.heads }, (_, head) => part(row, kind, head));
-      cache.keys.push(everyHead(1).map((key) => this.turned(key, start + place)));
-      cache.values.push(everyHead(2));
+      cache.keys.push(this.ofHeads(row, 1, start + place));
+      cache.values.push(this.ofHeads(row, 2));
     });
+    const queries = projected.slice(...wanted).map((row, place) => this.ofHeads(row, 0, start + wanted[0] + place));
+    return this.attended(queries, cache, mask.slice(...wanted), fill);
+  }
+
+  /** A part of a projected row as one vector a head, turned by its place where one is given. */
+  ofHeads(row, part, place = null) {
     return Array.from({ length: this.heads }, (_, head) => {
-      const queries = projected.map((row, place) => this.turned(part(row, 0, head), start + place));
-      const keys = cache.keys.map((heads) => heads[head]);
-      const values = cache.values.map((heads) => heads[head]);
-      const scores = queries.map((query) => keys.map((key) => dot(query, key) / Math.sqrt(this.headWidth)));
-      const rows = scores.map((row, place) => attend(row, mask[place], fill));
-      const mixed = rows.map(({ weights }) => weightedSum(weights, values));
-      return {
-        queries,
-        keys,
-        values,
-        scores,
-        masked: rows.map((r) => r.masked),
-        weights: rows.map((r) => r.weights),
-        mixed,
-      };
+      const begin = (part * this.heads + head) * this.headWidth;
+      const vector = row.subarray(begin, begin + this.headWidth);
+      return place === null ? vector : this.turned(vector, place);
     });
   }
 
-  embedded(id, position) {
-    const { width, weights } = this;
-    const vector = Float64Array.from(weights["embedding.weight"].subarray(id * width, (id + 1) * width));
-    if (this.positions !== "learned") return vector;
-    return add(vector, weights.position.subarray(position * width, (position + 1) * width));
+  /** Queries of all heads, and the `keys` and `values` that they meet -> each head with its numbers. */
+  attended(queriesOfHeads, seen, mask, fill) {
+    return Array.from({ length: this.heads }, (_, head) => {
+      const queries = queriesOfHeads.map((ofHeads) => ofHeads[head]);
+      const keys = seen.keys.map((ofHeads) => ofHeads[head]);
+      const values = seen.values.map((ofHeads) => ofHeads[head]);
+      const scores = queries.map((query) => keys.map((key) => dot(query, key) / Math.sqrt(this.headWidth)));
+      const rows = scores.map((row, place) => attend(row, mask[place], fill));
+      const masked = rows.map((row) => row.masked);
+      const weights = rows.map((row) => row.weights);
+      const mixed = weights.map((row) => weightedSum(row, values));
+      return { queries, keys, values, scores, masked, weights, mixed };
+    });
+  }
+
+  /** The stream and what the heads add to it, through the matrix `name`. */
+  mixed(stream, heads, name) {
+    return stream.map((held, place) => {
+      const row = new Float64Array(this.width);
+      heads.forEach((head, number) => row.set(head.mixed[place], number * this.headWidth));
+      return add(held, this.product(name, row));
+    });
+  }
+
+  /** The stream and what the position-wise network of the block `name` adds to it. */
+  worked(stream, name) {
+    return stream.map((held) => {
+      const inner = this.product(`${name}expand`, this.norm(`${name}network_norm`, held)).map(this.activation);
+      return add(held, this.product(`${name}contract`, inner));
+    });
+  }
+
+  answered(stream) {
+    return stream.map((held) => this.product("answer", this.norm("final_norm", held)));
   }
 
   /** Rotary positions: each pair of neighbouring entries is turned by its position's angle. */
   turned(vector, position) {
     if (this.positions !== "rotary") return vector;
+    this.turns[position] ??= Float64Array.from(vector, (_, place) => {
+      const angle = position * 10000 ** (-(place - (place % 2)) / vector.length);
+      return place % 2 ? Math.sin(angle) : Math.cos(angle);
+    });
+    const turn = this.turns[position];
     const result = new Float64Array(vector.length);
     for (let pair = 0; pair < vector.length; pair += 2) {
-      const angle = position * 10000 ** (-pair / vector.length);
-      const [cosine, sine] = [Math.cos(angle), Math.sin(angle)];
+      const [cosine, sine] = [turn[pair], turn[pair + 1]];
       result[pair] = vector[pair] * cosine - vector[pair + 1] * sine;
       result[pair + 1] = vector[pair] * sine + vector[pair + 1] * cosine;
     }
@@ -137,10 +144,14 @@ export class Transformer {
 
   norm(name, vector) {
     const weight = this.weights[`${name}.weight`];
-    const mean = vector.reduce((sum, value) => sum + value, 0) / vector.length;
-    const variance = vector.reduce((sum, value) => sum + (value - mean) ** 2, 0) / vector.length;
+    const count = vector.length;
+    let [mean, variance] = [0, 0];
+    for (let place = 0; place < count; place += 1) mean += vector[place] / count;
+    for (let place = 0; place < count; place += 1) variance += (vector[place] - mean) ** 2 / count;
     const scale = 1 / Math.sqrt(variance + EPSILON);
-    return vector.map((value, place) => (value - mean) * scale * weight[place]);
+    const result = new Float64Array(count);
+    for (let place = 0; place < count; place += 1) result[place] = (vector[place] - mean) * scale * weight[place];
+    return result;
   }
 
   /** A matrix of `[outputs, inputs]` times a vector. */
@@ -157,11 +168,44 @@ export class Transformer {
   }
 }
 
+export class Transformer extends Network {
+  /**
+   * Read tokens that follow those in the cache, and put them into it. With an empty cache this is the parallel pass.
+   *
+   * @param ids the new tokens.
+   * @param masks a layer each: may new query `i` attend to key `j` of all keys, old and new?
+   * @param cache of `emptyCache`.
+   * @param fill what stands in for −∞.
+   * @param wanted the range of new tokens whose answers are wanted; the last layer has no rows of the others.
+   * @returns `layers`, each a list of heads with `queries`, `keys`, `values`, `scores`, `masked`, `weights` and `mixed`;
+   *   `logits` at the new positions that are wanted.
+   */
+  read(ids, masks, cache = this.emptyCache(), fill = EXACT, wanted = [0, ids.length]) {
+    const start = cache[0].keys.length;
+    let stream = this.embedded(ids, start);
+    const layers = masks.map((mask, layer) => {
+      const name = `blocks.${layer}.`;
+      const asking = layer === masks.length - 1 ? wanted : [0, ids.length];
+      const heads = this.attention(stream, name, mask, cache[layer], start, fill, asking);
+      stream = this.worked(this.mixed(stream.slice(...asking), heads, `${name}attention.project_out`), name);
+      return heads;
+    });
+    return { layers, logits: this.answered(stream) };
+  }
+}
+
 /** Weights as they stand in the page -> numbers. */
 export function decoded(text, precision) {
   const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
   if (precision === "float32") return new Float32Array(bytes.buffer);
-  return Float32Array.from(new Uint16Array(bytes.buffer), half);
+  if (precision === "float16") return Float32Array.from(new Uint16Array(bytes.buffer), half);
+  // float12: the first twelve bits of half precision, two weights in three bytes.
+  return Float32Array.from({ length: (2 * bytes.length) / 3 }, (_, place) => {
+    const at = 3 * (place >> 1);
+    return place % 2
+      ? half(((bytes[at + 1] & 15) << 12) | (bytes[at + 2] << 4))
+      : half((bytes[at] << 8) | (bytes[at + 1] & 240));
+  });
 }
 
 /** Logits -> probabilities. */
@@ -176,6 +220,11 @@ export function softmax(logits) {
 export function nats(logits, answer) {
   const top = Math.max(...logits);
   return top + Math.log(logits.reduce((sum, value) => sum + Math.exp(value - top), 0)) - logits[answer];
+}
+
+/** The largest difference between two rows of numbers. */
+export function gap(one, other) {
+  return Math.max(...one.map((value, place) => Math.abs(value - other[place])));
 }
 
 export function largest(values) {

@@ -13,8 +13,9 @@ export function shown(value, digits = 2) {
   return minus(value.toFixed(digits));
 }
 
-/** `0.374` -> "37.4 %"; an exact 0 is "0". */
+/** `0.374` -> "37 %", 0.042 -> "4.2 %"; an exact 0 is "0". */
 export function percent(share) {
+  if (share > 0 && share < 0.0005) return "< 0.1 %";
   return share === 0 ? "0" : `${minus((100 * share).toFixed(share < 0.1 ? 1 : 0))} %`;
 }
 

@@ -17,6 +17,7 @@ const pattern = (first, form) => ({ first, read: (text) => (form.test(text) ? te
 
 export const LONGEST = 96; // characters of a text that go into the address
 export const STOPS = [0, -1, -2, -5, -10, -20, -50, -100, -1e4, -1e9, -Infinity]; // of the slider that replaces −∞
+export const TENTHS = 10; // of one, on the slider of the temperature
 const OWN = toText(matrix((query, key) => key <= query && key > query - 3, SIDE)); // a window of three
 
 const FIELDS = {
@@ -43,13 +44,20 @@ const FIELDS = {
   target: words("masque", LONGEST),
   deep: whole(1, 0, 3),
   attending: whole(2, 0, SIDE - 1),
-  numbers: yesNo(false),
+  numbers: yesNo(true),
+  word: words("", LONGEST),
+  spoken: whole(SIDE, 0, SIDE),
+  encoderHead: whole(0, 0, 999),
+  decoderHead: whole(0, 0, 999),
+  crossHead: whole(0, 0, 999),
   side: choice("right", "left", "none"),
   pads: whole(2, 1, 4),
   causality: yesNo(true),
   padmask: yesNo(true),
   moment: whole(0, 0, 99),
   sighted: yesNo(false),
+  temperature: whole(0, 0, 2 * TENTHS), // in tenths
+  draw: whole(1, 1, 999999),
   quiz: whole(1, 1, 999999),
   theme: choice("auto", "light", "dark"),
 };

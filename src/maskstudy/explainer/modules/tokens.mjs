@@ -40,9 +40,29 @@ export function hiddenToken(id) {
 /** A token that the model made, as a token of the page. */
 export function madeToken(id, description) {
   if (description.alphabet === "letters") return letter(id);
+  if (description.alphabet === "names") return symbol(id, description);
   if (id < 128) return byteOf(String.fromCharCode(id), id, 1, 1);
   const hex = id.toString(16).toUpperCase().padStart(2, "0");
   return { id, label: hex, part: "", title: `byte ${id}, part of a character of several bytes` };
+}
+
+/**
+ * A word as the letters of an encoder–decoder, at most `count`: `{ tokens, note }`. Accents are taken off; what is no
+ * letter of the model is left out; a word without any letter is replaced by `example`.
+ */
+export function wordTokens(word, description, count, example) {
+  const letters = description.names.slice(description.end + 1, description.start);
+  const signs = [...word.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "")];
+  const found = signs.filter((sign) => letters.includes(sign));
+  if (found.length === 0) {
+    const note = `None of its letters is one that the model knows: “${example}” is shown.`;
+    return { tokens: wordTokens(example, description, count, example).tokens, note };
+  }
+  const notes = [];
+  if (found.length < signs.length) notes.push("Signs that the model does not know are left out.");
+  if (found.length > count) notes.push(`The first ${count} of ${found.length} letters are read.`);
+  const idOf = (sign) => description.end + 1 + letters.indexOf(sign);
+  return { tokens: found.slice(0, count).map((sign) => madeToken(idOf(sign), description)), note: notes.join(" ") };
 }
 
 /** Tokens as text, with visible signs for line ends and for bytes that are no UTF-8. */
@@ -87,6 +107,13 @@ function letters(text, symbols) {
     .map((sign) => LETTERS.indexOf(sign))
     .filter((id) => id >= 0 && id < symbols)
     .map(letter);
+}
+
+function symbol(id, { names, start, end }) {
+  if (id === start) return { id, label: "⊢", part: "", title: "the sign that the decoder begins with" };
+  if (id === end) return { id, label: "⊣", part: "", title: "the end of the answer" };
+  const title = id > end ? `letter ${names[id]}` : `phoneme ${names[id]}`;
+  return { id, label: names[id] || "·", part: "", title: names[id] ? title : "a symbol that is not in use" };
 }
 
 function letter(id) {

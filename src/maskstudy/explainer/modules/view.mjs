@@ -1,10 +1,11 @@
 // What the reader looks at now, worked out once for all lessons: model, tokens, mask, layer, head.
 
-import { layers, matrix } from "./masks.mjs";
-import { find } from "./models.mjs";
-import { chosen } from "./state.mjs";
+import { both, layers, matrix } from "./masks.mjs";
+import { find, pass } from "./models.mjs";
+import { STOPS, chosen } from "./state.mjs";
 import { hiddenToken, tokens } from "./tokens.mjs";
 
+export const BLIND = 0; // the position that sees nothing, where that is chosen
 export const EXAMPLES = { bytes: "causal masks", letters: "ABCABDABCABE" };
 const MASK_NAMES = { causal: "causal", full: "full", prefix: "prefix", lookahead: "look-ahead", own: "your own" };
 
@@ -38,6 +39,16 @@ export function view() {
     row: Math.min(chosen.row, shown.length - 1),
     maskName: maskName(),
   };
+}
+
+/** What lesson 1 tries out: a pass with a number in place of −∞, and with a position that sees nothing. */
+export function tried(view) {
+  const fill = { value: STOPS[chosen.fill], how: chosen.how };
+  const predicates = view.predicates.map((predicate) =>
+    chosen.blind ? both(predicate, (query) => query !== BLIND) : predicate,
+  );
+  const masks = predicates.map((predicate) => matrix(predicate, view.length));
+  return { fill, predicates, masks, read: pass(view.description, view.ids, masks, fill) };
 }
 
 /** The reader's text as this model reads it: as many tokens as are chosen, or `count`. */

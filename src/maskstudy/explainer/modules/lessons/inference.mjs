@@ -2,18 +2,21 @@
 // the same. Without the mask they are not, and a low loss means nothing.
 
 import { maskColour, palette, tint } from "../colours.mjs";
-import { byId, drawing, element, mark, say } from "../dom.mjs";
+import { byId, drawMeter, drawing, element, kept, mark, meter, say } from "../dom.mjs";
 import { causal, full, matrix } from "../masks.mjs";
-import { largest, nats, softmax } from "../model.mjs";
-import { all, model, nameOf, pass, title } from "../models.mjs";
+import { EXACT, gap, largest, nats, softmax } from "../model.mjs";
+import { likeliest, model, nameOf, pass, readers, title } from "../models.mjs";
 import { difference, percent, shown } from "../numbers.mjs";
 import { playerIn } from "../player.mjs";
-import { choose, chosen } from "../state.mjs";
-import { named, spelled, tokens } from "../tokens.mjs";
+import { generator } from "../random.mjs";
+import { TENTHS, choose, chosen } from "../state.mjs";
+import { madeToken, named, spelled, tokens } from "../tokens.mjs";
 import { EXAMPLES, readBy, textField } from "../view.mjs";
 
 const WRITTEN = 32; // tokens that a model writes on
 const PACE = 450; // milliseconds
+const LIKELY = 6; // next tokens that are shown
+const SKIPPED = 8; // first numbers of a generator, which are alike for seeds that are near each other
 const HIGHEST = 6; // nats of a full bar
 const EQUAL = 1e-9;
 const WINDOW = 40; // tokens that the control reads: much shorter ones it never met in training, and copies badly
@@ -23,7 +26,7 @@ const FILLER = {
 };
 
 export function lesson(study) {
-  const generative = all().filter((description) => description.generative);
+  const generative = readers().filter((description) => description.generative);
   byId("inference-missing").hidden = generative.length > 0;
   byId("inference-body").hidden = generative.length === 0;
   if (generative.length === 0) return () => {};
@@ -37,6 +40,8 @@ export function lesson(study) {
     pace: PACE,
   });
   byId("sighted").addEventListener("change", (event) => choose({ sighted: event.target.checked }));
+  byId("temperature").addEventListener("input", (event) => choose({ temperature: Number(event.target.value) }));
+  byId("draw-again").addEventListener("click", () => chosen.temperature > 0 && choose({ draw: chosen.draw + 1 }));
 
   return function render(view) {
     const { honest, control } = pair(generative, view.description);
@@ -51,21 +56,23 @@ export function lesson(study) {
     const colour = maskColour(off ? "full" : "causal");
     const trained = trainedOn(description, window, off, length);
     const steps = (off ? recomputed : cached)(description, ids, Math.min(moment, length));
-    const written = writing(description, ids, off, Math.max(0, moment - length));
+    const written = writing(description, ids, off, moment < length ? 0 : moment - length + 1);
+    const made = written.made.slice(0, Math.max(0, moment - length));
 
     say(byId("inference-model"), `Model: ${title(description)}.`);
     drawTable(window, trained, steps, colour);
     const place = off ? copyingHead(trained.layers, length) : { layer: 0, head: 0 };
     drawMatrices(length, moment, place, trained, steps, colour, off);
+    drawNext(description, moment, length, window, written, steps, colour);
     drawCache(description, Math.min(moment, last()), length, colour, off);
     byId("written").replaceChildren(
       element("span", { class: "prompt" }, spelled(ids, description)),
-      element("span", { class: "made", style: `color:${colour}` }, spelled(written, description)),
+      element("span", { class: "made", style: `color:${colour}` }, spelled(made, description)),
       element("span", { class: "cursor", "aria-hidden": "true" }, "▏"),
     );
     say(byId("inference-loss"), lossWords(trained, off ? trainedOn(honest, window, false, length) : null));
     say(byId("inference-words"), verdict(steps, off, moment, length));
-    player.draw(momentWords(window, moment, length, written));
+    player.draw(momentWords(window, moment, length, made));
     drawStudy(study, honest);
   };
 }
@@ -89,6 +96,8 @@ function trainedOn(description, window, off, length) {
     description,
     read.map((token) => token.id),
     everyLayer(description, off ? full : causal, read.length),
+    EXACT,
+    [0, length],
   );
   const targets = window.slice(1, length + 1).map((token) => token.id);
   return { logits, targets, layers, losses: targets.map((target, place) => nats(logits[place], target)) };
@@ -121,20 +130,42 @@ function cached(description, ids, count) {
 /** Without a causal mask a new token changes what the former ones hold, so each step reads everything again. */
 function recomputed(description, ids, count) {
   return ids.slice(0, count).map((_, place) => {
-    const read = pass(description, ids.slice(0, place + 1), everyLayer(description, full, place + 1));
-    return { logits: read.logits[place], layers: read.layers };
+    const masks = everyLayer(description, full, place + 1);
+    const read = pass(description, ids.slice(0, place + 1), masks, EXACT, [place, place + 1]);
+    return { logits: read.logits[0], layers: read.layers };
   });
 }
 
-let remembered = { key: "", made: [], next: null };
+let remembered = { key: "", made: [], logits: [], next: null };
 
-/** What the model writes after the text, always its likeliest token. */
+/** What the model writes after the text: `made`, `count` tokens, and the `logits` that each was drawn from. */
 function writing(description, ids, off, count) {
-  const key = `${nameOf(description)} ${ids} ${off}`;
+  const key = `${nameOf(description)} ${ids} ${off} ${chosen.temperature} ${chosen.draw}`;
   if (remembered.key !== key)
-    remembered = { key, made: [], next: off ? reread(description, ids) : continued(description, ids) };
-  while (remembered.made.length < count) remembered.made.push(remembered.next(remembered.made));
-  return remembered.made.slice(0, count);
+    remembered = { key, made: [], logits: [], next: off ? reread(description, ids) : continued(description, ids) };
+  const { made, logits, next } = remembered;
+  while (made.length < count) {
+    logits.push(next(made));
+    made.push(drawn(logits.at(-1), made.length));
+  }
+  return { made: made.slice(0, count), logits };
+}
+
+/** A token of the distribution that the temperature makes of the logits; at temperature 0 the likeliest. */
+function drawn(logits, place) {
+  if (chosen.temperature === 0) return largest(logits);
+  const draw = generator(1 + place + 997 * chosen.draw);
+  for (let skipped = 0; skipped < SKIPPED; skipped += 1) draw();
+  let rest = draw();
+  const shares = tempered(logits);
+  const found = shares.findIndex((share) => (rest -= share) < 0);
+  return found < 0 ? largest(logits) : found; // rounding may leave a rest
+}
+
+/** softmax(logits / T). As T goes to 0, all goes to the likeliest. */
+function tempered(logits) {
+  if (chosen.temperature === 0) return Array.from(logits, (_, id) => Number(id === largest(logits)));
+  return softmax(logits.map((logit) => logit / (chosen.temperature / TENTHS)));
 }
 
 /** With a cache: the text is read at once, then each token by itself. */
@@ -144,7 +175,7 @@ function continued(description, ids) {
   return (made) => {
     const fresh = made.length === 0 ? ids : [made.at(-1)];
     const keys = cache[0].keys.length + fresh.length;
-    return largest(transformer.read(fresh, everyLayer(description, causal, fresh.length, keys), cache).logits.at(-1));
+    return transformer.read(fresh, everyLayer(description, causal, fresh.length, keys), cache).logits.at(-1);
   };
 }
 
@@ -152,53 +183,97 @@ function continued(description, ids) {
 function reread(description, ids) {
   return (made) => {
     const whole = [...ids, ...made].slice(1 - description.shape.length);
-    return largest(
-      model(description)
-        .read(whole, everyLayer(description, full, whole.length))
-        .logits.at(-1),
-    );
+    const masks = everyLayer(description, full, whole.length);
+    return model(description).read(whole, masks, undefined, EXACT, [whole.length - 1, whole.length]).logits[0];
   };
 }
 
 function drawTable(window, trained, steps, colour) {
-  const rows = trained.targets.map((target, place) => {
-    const step = steps[place];
-    const after = step ? nats(step.logits, target) : null;
-    const apart = step ? gap(step.logits, trained.logits[place]) : null;
-    const cells = [
+  const rows = kept(byId("inference-table").tBodies[0], trained.targets.length, (place) =>
+    element(
+      "tr",
+      {},
       element("th", { scope: "row" }, String(place + 1)),
-      element("td", { class: "sign" }, window[place].label),
-      element("td", { class: "sign" }, window[place + 1].label),
-      meter(trained.losses[place], trained.logits[place], target, colour),
-      meter(after, step?.logits, target, colour),
-      element(
-        "td",
-        { class: apart === null ? "" : apart < EQUAL ? "equal" : "apart" },
-        apart === null ? "" : apart < EQUAL ? `✓ ${difference(apart)}` : `✗ ${shown(apart, 1)}`,
-      ),
-    ];
-    return element("tr", { "data-now": steps.length - 1 === place ? "yes" : null }, ...cells);
+      element("td", { class: "sign" }),
+      element("td", { class: "sign" }),
+      element("td", { class: "loss" }, element("span", { class: "number" }), meter()),
+      element("td", { class: "loss" }, element("span", { class: "number" }), meter()),
+      element("td"),
+    ),
+  );
+  rows.forEach((row, place) => {
+    const [, input, target, training, inference, apart] = row.cells;
+    const answer = trained.targets[place];
+    const step = steps[place];
+    const distance = step ? gap(step.logits, trained.logits[place]) : null;
+    say(input, window[place].label);
+    say(target, window[place + 1].label);
+    drawLoss(training, trained.logits[place], answer, colour);
+    drawLoss(inference, step?.logits, answer, colour);
+    const equal = distance !== null && distance < EQUAL;
+    say(apart, distance === null ? "" : equal ? `✓ ${difference(distance)}` : `✗ ${shown(distance, 1)}`);
+    mark(apart, "class", distance === null ? null : equal ? "equal" : "apart");
+    mark(row, "data-now", steps.length - 1 === place ? "yes" : null);
   });
-  byId("inference-table").tBodies[0].replaceChildren(...rows);
 }
 
-function meter(loss, logits, target, colour) {
-  if (loss === null) return element("td", { class: "loss" }, "");
-  const bar = element(
-    "span",
-    { class: "meter", "aria-hidden": "true" },
-    element("span", { style: `width:${Math.min(100, (100 * loss) / HIGHEST)}%;background:${colour}` }),
-  );
-  return element(
-    "td",
-    { class: "loss", title: `probability of the target: ${percent(softmax(logits)[target])}` },
-    element("span", { class: "number" }, shown(loss)),
-    bar,
-  );
+function drawLoss(cell, logits, target, colour) {
+  const [number, bar] = cell.children;
+  mark(bar, "hidden", logits ? null : "");
+  say(number, logits ? shown(nats(logits, target)) : "");
+  mark(cell, "title", logits ? `probability of the target: ${percent(softmax(logits)[target])}` : null);
+  if (logits) drawMeter(bar, nats(logits, target) / HIGHEST, colour);
 }
 
-function gap(one, other) {
-  return Math.max(...one.map((value, place) => Math.abs(value - other[place])));
+/** What the newest position makes of the next token, at the chosen temperature and at temperature 1. */
+function drawNext(description, moment, length, window, { made, logits: ofMade }, steps, colour) {
+  const logits = moment === 0 ? null : moment < length ? steps[moment - 1].logits : ofMade[moment - length];
+  byId("temperature").value = chosen.temperature;
+  const heat = shown(chosen.temperature / TENTHS, 1);
+  say(byId("temperature-value"), heat);
+  mark(byId("temperature"), "aria-valuetext", heat);
+  mark(byId("draw-again"), "aria-disabled", chosen.temperature === 0 && "true");
+  byId("next-list").hidden = logits === null;
+  if (logits === null) {
+    say(byId("next-words"), "Nothing has been read yet, so nothing is asked for.");
+    return;
+  }
+  const shares = tempered(logits);
+  const plain = softmax(logits);
+  const taken = moment < length ? window[moment].id : made[moment - length];
+  const best = likeliest(plain, LIKELY).map(({ id }) => id);
+  if (!best.includes(taken)) best.splice(-1, 1, taken);
+  const lines = kept(byId("next-list"), best.length, () =>
+    element(
+      "li",
+      {},
+      element("span", { class: "sign" }),
+      meter(),
+      element("span"),
+      element("span", { class: "taken" }),
+    ),
+  );
+  lines.forEach((line, place) => {
+    const [sign, bar, share, note] = line.children;
+    const id = best[place];
+    say(sign, madeToken(id, description).label);
+    drawMeter(bar, shares[id], colour);
+    bar.style.setProperty("--plain", `${100 * plain[id]}%`);
+    say(share, percent(shares[id]));
+    say(note, id !== taken ? "" : moment < length ? "◀ stands in your text" : "◀ is written");
+  });
+  say(byId("next-words"), nextWords(heat));
+}
+
+function nextWords(heat) {
+  const rest = "The thin line is the share at temperature 1.";
+  if (chosen.temperature === 0) return `At temperature 0 the likeliest is always written. ${rest}`;
+  const effect = {
+    "-1": "what is likely becomes likelier",
+    0: "they stay as they are",
+    1: "they come closer together",
+  };
+  return `All logits are divided by ${heat} before the softmax: ${effect[Math.sign(chosen.temperature - TENTHS)]}. Then one token is drawn. ${rest}`;
 }
 
 /** The head that looks most at the next token: the one that copies the answer. */
@@ -223,82 +298,82 @@ function drawMatrices(length, moment, { layer, head }, trained, steps, colour, o
       ? `Layer ${layer + 1}, head ${head + 1}: of all heads, the one that looks most at the next token, right of the diagonal.`
       : "Layer 1, head 1.",
   );
-  const { hidden, ink } = palette();
-  const picture = (fill, label) => {
-    const made = drawing("svg", {
-      viewBox: `-1 -1 ${length * 12 + 2} ${length * 12 + 2}`,
-      role: "img",
-      "aria-label": label,
-    });
-    for (let i = 0; i < length; i += 1)
-      for (let j = 0; j < length; j += 1) {
-        const shade = fill(i, j);
-        made.append(
-          drawing("rect", {
-            x: j * 12,
-            y: i * 12,
-            width: 11,
-            height: 11,
-            rx: 1.5,
-            fill: shade?.fill ?? hidden,
-            stroke: shade?.now ? ink : null,
-            opacity: shade?.old ? 0.45 : 1,
-          }),
-        );
-      }
-    return made;
-  };
   const parallel = (i, j) => (off || j <= i ? { fill: tint(colour, weights[i][j]) } : null);
   const step = (i, j) =>
     j < (stepWeights[i]?.length ?? 0)
       ? { fill: tint(colour, stepWeights[i][j]), now: i === moment - 1, old: i < moment - 1 }
       : null;
-  byId("training-picture").replaceChildren(picture(parallel, `Training: all ${length} rows of attention in one pass.`));
-  byId("inference-picture").replaceChildren(
-    picture(step, `Inference: ${Math.min(moment, length)} of ${length} rows so far, one a step.`),
+  drawGrid(byId("training-picture"), length, parallel, `Training: all ${length} rows of attention in one pass.`);
+  const sofar = `Inference: ${Math.min(moment, length)} of ${length} rows so far, one a step.`;
+  drawGrid(byId("inference-picture"), length, step, sofar);
+}
+
+/** A square of small squares; `shade(row, column)` is `{ fill, now, old }`, or null for one that is not there. */
+function drawGrid(host, length, shade, label) {
+  const { hidden, ink } = palette();
+  const [made] = drawnFor(host, length, () =>
+    drawing(
+      "svg",
+      { viewBox: `-1 -1 ${length * 12 + 2} ${length * 12 + 2}`, role: "img" },
+      ...Array.from({ length: length * length }, (_, cell) => {
+        const [x, y] = [12 * (cell % length), 12 * Math.floor(cell / length)];
+        return drawing("rect", { x, y, width: 11, height: 11, rx: 1.5 });
+      }),
+    ),
   );
+  mark(made, "aria-label", label);
+  [...made.children].forEach((rect, cell) => {
+    const found = shade(Math.floor(cell / length), cell % length);
+    mark(rect, "fill", found?.fill ?? hidden);
+    mark(rect, "stroke", found?.now ? ink : null);
+    mark(rect, "opacity", found?.old ? 0.45 : 1);
+  });
+}
+
+/** The children of `host`, which are made again only where `key` is another. */
+function drawnFor(host, key, make) {
+  if (host.dataset.key !== String(key)) {
+    host.dataset.key = key;
+    host.replaceChildren(make());
+  }
+  return host.children;
 }
 
 /** Keys and values that are kept, one square a token, newest outlined. */
 function drawCache(description, moment, length, colour, off) {
   const { ink, hidden } = palette();
   const total = length + WRITTEN;
-  const kept = off ? 0 : Math.min(moment, total);
+  const count = off ? 0 : Math.min(moment, total);
   const side = 9;
   const lines = Array.from({ length: description.shape.layers }, (_, layer) => [
     `K${layer + 1}`,
     `V${layer + 1}`,
   ]).flat();
-  const made = drawing("svg", {
-    viewBox: `0 0 ${30 + side * total} ${lines.length * 14}`,
-    role: "img",
-    "aria-label": off
-      ? "No cache."
-      : `The cache holds keys and values of ${kept} tokens in ${description.shape.layers} layers.`,
+  const [made] = drawnFor(byId("cache-picture"), `${total} ${lines.length}`, () =>
+    drawing(
+      "svg",
+      { viewBox: `0 0 ${30 + side * total} ${lines.length * 14}`, role: "img" },
+      ...lines.map((name, line) => drawing("text", { x: 0, y: line * 14 + 10, "font-size": 10 }, name)),
+      ...lines.flatMap((_, line) =>
+        Array.from({ length: total }, (__, place) =>
+          drawing("rect", { x: 26 + place * side, y: line * 14 + 2, width: side - 1.5, height: 10, rx: 1 }),
+        ),
+      ),
+    ),
+  );
+  const held = `The cache holds keys and values of ${count} tokens in ${description.shape.layers} layers.`;
+  mark(made, "aria-label", off ? "No cache." : held);
+  [...made.children].forEach((part, number) => {
+    const place = (number - lines.length) % total;
+    mark(part, "fill", number < lines.length ? ink : place < count ? colour : hidden);
+    if (number >= lines.length) mark(part, "opacity", place === count - 1 ? 1 : 0.65);
   });
-  lines.forEach((name, line) => {
-    made.append(drawing("text", { x: 0, y: line * 14 + 10, "font-size": 10, fill: ink }, name));
-    for (let place = 0; place < total; place += 1) {
-      made.append(
-        drawing("rect", {
-          x: 26 + place * side,
-          y: line * 14 + 2,
-          width: side - 1.5,
-          height: 10,
-          rx: 1,
-          fill: place < kept ? colour : hidden,
-          opacity: place === kept - 1 ? 1 : 0.65,
-        }),
-      );
-    }
-  });
-  byId("cache-picture").replaceChildren(made);
   const numbers = 2 * description.shape.layers * description.shape.width;
   say(
     byId("cache-words"),
     off
       ? "Without a causal mask there is nothing to keep: every new token changes what all former positions hold, and each step reads the whole text again."
-      : `The cache holds ${kept === 1 ? "one token" : `${kept} tokens`}: ${(kept * numbers).toLocaleString("en")} numbers, ${numbers} more with each token. No former position is computed again.`,
+      : `The cache holds ${count === 1 ? "one token" : `${count} tokens`}: ${(count * numbers).toLocaleString("en")} numbers, ${numbers} more with each token. No former position is computed again.`,
   );
 }
 

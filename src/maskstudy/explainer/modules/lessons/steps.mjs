@@ -1,20 +1,19 @@
 // Lesson 1: scores, mask, softmax, values, with the numbers of a trained head.
 
 import { leak, maskColour, signed, tint } from "../colours.mjs";
-import { byId, drawing, element, mark, say } from "../dom.mjs";
-import { both, matrix } from "../masks.mjs";
+import { byId, drawMeter, drawing, element, kept, mark, meter, say } from "../dom.mjs";
 import { matrixIn, thumbnailIn } from "../matrix.mjs";
-import { dot, softmax } from "../model.mjs";
-import { likeliest, model, pass } from "../models.mjs";
+import { softmax } from "../model.mjs";
+import { likeliest, pass } from "../models.mjs";
 import { difference, listed, percent, powers, shown } from "../numbers.mjs";
 import { playerIn } from "../player.mjs";
 import { STOPS, choose, chosen } from "../state.mjs";
 import { madeToken, named } from "../tokens.mjs";
+import { BLIND, tried } from "../view.mjs";
 
 const SCORES = 0;
 const MASKED = 1;
 const SOFTMAX = 2; // and one step more for each row
-const FIRST_PLACE = 0;
 const ANSWERS = 5;
 
 export function lesson() {
@@ -41,12 +40,7 @@ export function lesson() {
   return function render(view) {
     length = view.length;
     const step = Math.min(chosen.step, last());
-    const fill = { value: STOPS[chosen.fill], how: chosen.how };
-    const predicates = view.predicates.map((predicate) =>
-      chosen.blind ? both(predicate, (query) => query !== FIRST_PLACE) : predicate,
-    );
-    const masks = predicates.map((predicate) => matrix(predicate, length));
-    const read = pass(view.description, view.ids, masks, fill);
+    const { fill, predicates, masks, read } = tried(view);
     const head = read.layers[view.layer][view.head];
     const allowed = masks[view.layer];
     const colour = maskColour(chosen.mask);
@@ -67,7 +61,7 @@ export function lesson() {
     drawStages(stages, step, length, fills, view.row);
     drawMatrix(figure, view, step, head, allowed, fills);
     player.draw(words(step, length, fill.value));
-    drawRow(view, step, head, allowed[view.row], colour, Math.min(chosen.column, length - 1));
+    drawRow(view, step, head, allowed[view.row], colour);
     drawAnswer(view, read, colour);
     drawFill(view, fill, head, masks, predicates);
   };
@@ -170,7 +164,7 @@ function drawMatrix(figure, view, step, head, allowed, fills) {
 }
 
 /** The story of one row: each key with its score, what the mask adds, and the weight that is left. */
-function drawRow(view, step, head, allowed, colour, pointed) {
+function drawRow(view, step, head, allowed, colour) {
   const { row, tokens, length } = view;
   const seen = tokens.flatMap((_, j) => (allowed[j] ? [j] : []));
   say(byId("row-title"), `Position ${named(tokens, row)}`);
@@ -184,23 +178,26 @@ function drawRow(view, step, head, allowed, colour, pointed) {
   const top = Math.max(...head.masked[row]);
   const raised = head.masked[row].map((value) => (top === -Infinity ? 0 : Math.exp(value - top)));
   const sum = raised.reduce((total, value) => total + value, 0);
-  const lines = tokens.map((token, j) => {
+  const lines = kept(byId("row-table").tBodies[0], length, (j) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, `${j + 1} `, element("span", { class: "sign" })),
+      ...Array.from({ length: 4 }, () => element("td")),
+      element("td", { class: "bar" }, element("span")),
+    ),
+  );
+  lines.forEach((line, j) => {
     const weight = head.weights[row][j];
-    const cells = [
-      element("th", { scope: "row" }, `${j + 1} `, element("span", { class: "sign" }, token.label)),
-      element("td", {}, shown(head.scores[row][j])),
-      element("td", {}, step >= MASKED ? (allowed[j] ? "0" : powers(STOPS[chosen.fill])) : "·"),
-      element("td", {}, known ? shown(raised[j], 3) : "·"),
-      element("td", {}, known ? shown(weight, 3) : "·"),
-      element(
-        "td",
-        { class: "bar" },
-        element("span", { style: `width:${known ? 100 * weight : 0}%;background:${allowed[j] ? colour : leak(1)}` }),
-      ),
-    ];
-    return element("tr", { "data-hidden": allowed[j] ? null : "yes" }, ...cells);
+    const [name, score, added, power, share, bar] = line.cells;
+    say(name.lastChild, tokens[j].label);
+    say(score, shown(head.scores[row][j]));
+    say(added, step >= MASKED ? (allowed[j] ? "0" : powers(STOPS[chosen.fill])) : "·");
+    say(power, known ? shown(raised[j], 3) : "·");
+    say(share, known ? shown(weight, 3) : "·");
+    drawMeter(bar, known ? weight : 0, allowed[j] ? colour : leak(1));
+    mark(line, "data-hidden", allowed[j] ? null : "yes");
   });
-  byId("row-table").tBodies[0].replaceChildren(...lines);
   say(
     byId("row-sum"),
     known
@@ -208,12 +205,6 @@ function drawRow(view, step, head, allowed, colour, pointed) {
         ? "Nothing is allowed, so there is nothing to divide: the weights are 0."
         : `Here x is S + M, and the largest x of the row is taken off first, which changes nothing but keeps eˣ small. Their sum is ${shown(sum, 3)}; each divided by it is A.`
       : "",
-  );
-  const [query, key] = [head.queries[row], head.keys[pointed]];
-  const product = dot(query, key);
-  say(
-    byId("row-product"),
-    `Key ${named(tokens, pointed)}: the query’s ${query.length} numbers times the key’s, summed, are ${shown(product)}; divided by √${query.length} = ${shown(Math.sqrt(query.length))} that is the score ${shown(head.scores[row][pointed])}.`,
   );
   const last = step === SOFTMAX + length;
   byId("row-values").hidden = !last;
@@ -274,16 +265,15 @@ function drawAnswer(view, read, colour) {
     byId("answer-title"),
     `After all layers: what the model takes for ${asked} at position ${named(view.tokens, row)}`,
   );
-  const bars = likeliest(shares, ANSWERS).map(({ id, share }) =>
-    element(
-      "li",
-      {},
-      element("span", { class: "sign" }, madeToken(id, description).label),
-      element("span", { class: "meter" }, element("span", { style: `width:${100 * share}%;background:${colour}` })),
-      element("span", {}, percent(share)),
-    ),
+  const best = likeliest(shares, ANSWERS);
+  const lines = kept(byId("answer-list"), best.length, () =>
+    element("li", {}, element("span", { class: "sign" }), meter(), element("span")),
   );
-  byId("answer-list").replaceChildren(...bars);
+  lines.forEach(({ children: [sign, bar, share] }, place) => {
+    say(sign, madeToken(best[place].id, description).label);
+    drawMeter(bar, best[place].share, colour);
+    say(share, percent(best[place].share));
+  });
   const foreign =
     description.mask !== chosen.mask &&
     !(chosen.mask === "lookahead" && description.mask === `lookahead-${chosen.ahead}`);
@@ -304,7 +294,7 @@ function drawFill(view, fill, head, masks, predicates) {
   byId("blind").checked = chosen.blind;
   byId(`how-${fill.how}`).checked = true;
   const leaked = head.weights.flatMap((row, i) =>
-    row.filter((_, j) => !masks[view.layer][i][j] && !(chosen.blind && i === FIRST_PLACE)),
+    row.filter((_, j) => !masks[view.layer][i][j] && !(chosen.blind && i === BLIND)),
   );
   const parts = [];
   const biggest = Math.max(0, ...leaked);
@@ -318,7 +308,7 @@ function drawFill(view, fill, head, masks, predicates) {
     parts.push(
       `With ${name} forbidden weights are up to ${shown(biggest, 4)}: ${biggest > 1e-3 ? "a visible leak" : "small, but not 0"}.`,
     );
-  if (chosen.blind) parts.push(blindWords(fill, name, head.weights[FIRST_PLACE]));
+  if (chosen.blind) parts.push(blindWords(fill, name, head.weights[BLIND]));
   say(byId("fill-words"), parts.join(" "));
   say(byId("fill-leak"), leakWords(view, fill, masks, predicates));
 }
@@ -339,7 +329,7 @@ function leakWords(view, fill, masks, predicates) {
   if (length < 2) return "";
   const other = [...ids.slice(0, -1), (ids.at(-1) + 1) % description.symbols];
   const before = pass(description, ids, masks, fill).logits[0];
-  const after = model(description).read(other, masks, undefined, fill).logits[0];
+  const after = pass(description, other, masks, fill).logits[0];
   const moved = Math.max(...before.map((logit, place) => Math.abs(logit - after[place])));
   const may = view.predicates.some((_, layer) => predicates[layer](0, length - 1));
   const what = `Replace the last token by another: the answers at position 1 move by ${moved === 0 ? "exactly 0" : `up to ${moved < 0.01 ? difference(moved) : shown(moved)}`}`;
