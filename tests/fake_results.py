@@ -117,6 +117,7 @@ def write(
         "statistics": {"alpha": 0.05, "confidence": 0.95, "resamples": 500},
         "tuning": {"scales": list(SCALES), "seeds": 1, "steps": 0.5, "tolerance": 0.005},
         "texts": [name for name, task in tasks.items() if task.controls],
+        "written": [name for name, task in tasks.items() if task.written],
     }
     if {"next_byte", "final_byte"} <= set(tasks):
         settings["supervision"] = ["next_byte", "final_byte"]
@@ -202,6 +203,8 @@ def _write_cell(
     )
     for seed, value in enumerate(accuracy):
         _write_run(study, task, mask, role, seed, value, fake.written)
+        if fake.written:
+            _write_decoding(study, cell | {"role": role, "seed": seed}, value)
         if fake.controls:
             _write_text(study, cell | {"role": role, "seed": seed}, "baseline" if best is None else "ceiling")
 
@@ -352,6 +355,24 @@ def _write_run(study: _Study, task: str, mask: str, role: str, seed: int, aim: f
     )
     with files.replacing(run / "model.safetensors") as temporary:
         save_file({"embedding.weight": np.zeros((2, 2), dtype=np.float32)}, temporary)
+
+
+def _write_decoding(study: _Study, run: dict[str, Any], accuracy: float) -> None:
+    """Write what a search and a cache change."""
+    files.write_json(
+        study.folder / "runs" / run["task"] / run["mask"] / f"seed-{run['seed']}" / "decoding.json",
+        {
+            **run,
+            "words": EXAMPLES,
+            "beam_width": 4,
+            "metrics": {
+                search: {"per": factor * (1 - accuracy) / 4, "wer": factor * (1 - accuracy)}
+                for search, factor in (("greedy", 1.0), ("beam", 0.95))
+            },
+            "parallel_minus_stepwise": {"probability": 4e-7 * (1 + run["seed"]), "nats": 1e-6},
+            "texts": [],
+        },
+    )
 
 
 def _write_text(study: _Study, run: dict[str, Any], judge: str) -> None:

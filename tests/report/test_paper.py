@@ -214,6 +214,13 @@ def test_written_answers_have_a_table_of_their_own_and_published_results_stand_b
         }
     ]
     assert "in word error rate" in json.dumps(document["answer"])
+    found = made["decoding"].set_index("mask")
+    assert [row["mask"] for row in document["decoding"]["rows"]] == list(found.index)
+    for row in document["decoding"]["rows"]:
+        shown = [found.loc[row["mask"], name] for name in ("greedy_per", "beam_per", "greedy_wer", "beam_wer")]
+        assert row["values"] == [number(value) for value in shown]
+        assert row["difference"] == "3.2 × 10⁻⁶"  # of the last seed, the largest
+    assert paper.compile_pdf(document, tmp_path).startswith(b"%PDF")
     assert (
         len(headings(document, tmp_path, "figure"))
         == len(headings({**document, "written": [], "published": []}, tmp_path, "figure")) + 2

@@ -72,6 +72,7 @@ SWAPPED = [task for task, cells in TRANSFORMERS.items() if len(cells) > 1]
 # The models that stand in the page; none where no task of the study has tokens that can be typed.
 EXPLAINED = models.of_study(CELLS, {task: build(study.task_settings(config, task)) for task in TASKS})
 EXPLAINED_KINDS = sorted({study.task_settings(config, cell.task)["kind"] for cell in EXPLAINED})
+WRITTEN = [task for task in TASKS if study.is_written(config, task)]  # whose models write whole answers
 DECODED = [
     f"{RESULTS}/runs/{cell.task}/{cell.mask}/seed-{seed}/decoding.json"
     for cell in CELLS

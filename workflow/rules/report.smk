@@ -17,6 +17,7 @@ rule paper:
         ),
         supervision=SUPERVISION,
         generated=GENERATED,
+        decoded=DECODED,
         figures=FIGURES,
     output:
         paper=f"{RESULTS}/paper.pdf",
@@ -35,6 +36,7 @@ rule paper:
             questions=QUESTIONS,
             published=PUBLISHED,
             supervision=SUPERVISED,
+            written=WRITTEN,
             texts=GENERATIVE,
             unordered=[task for task in TASKS if study.model_settings(config, task)["positions"] == "none"],
         ),

@@ -47,6 +47,7 @@ class Settings:
         figures: the figures that the paper shows; None for all there are.
         supervision: the tasks whose models answer the same final bytes; there may be none.
         tuning: the entry `tuning` of the config, for the words about it.
+        written: the tasks whose models write whole answers; there may be none.
         texts: the tasks whose models write text by themselves; there may be none.
         unordered: the tasks whose models are told no positions; there may be none.
     """
@@ -61,6 +62,7 @@ class Settings:
     figures: tuple[str, ...] | None = None
     supervision: tuple[str, ...] = ()
     tuning: dict[str, Any] = field(default_factory=dict)
+    written: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     unordered: tuple[str, ...] = ()
 
@@ -69,8 +71,8 @@ class Settings:
         """Read `{"cells": [{"task", "mask", "role", "seeds"}], "confirmatory": bool}`; other entries may stand.
 
         Optional: `"statistics": {"alpha", "confidence", "resamples"}`, `"tuning"` and `"figures": [name]` as in the
-        config, `"questions": {task: sentence}`, `"supervision": [task]`, `"texts": [task]`, `"unordered": [task]`, and
-        `"published": {task: [result]}`, each result with `method`, `per`, `wer`, `source` and `differs`.
+        config, `"questions": {task: sentence}`, `"supervision": [task]`, `"written": [task]`, `"texts": [task]`,
+        `"unordered": [task]`, and `"published": {task: [result]}`, each result with `method`, `per`, `wer`, `source` and `differs`.
 
         Raises:
             StudyError: there is no cell, or one without a seed.
@@ -88,6 +90,7 @@ class Settings:
             figures=tuple(value["figures"]) if "figures" in value else None,
             supervision=tuple(value.get("supervision", ())),
             tuning=dict(value.get("tuning", {})),
+            written=tuple(value.get("written", ())),
             texts=tuple(value.get("texts", ())),
             unordered=tuple(value.get("unordered", ())),
             **{name: given[name] for name in ("alpha", "confidence", "resamples") if name in given},
@@ -170,6 +173,25 @@ class Results:
         cells = {(cell.task, cell.mask) for cell in self.settings.cells}
         kept = [cell in cells for cell in zip(table["task"], table["mask"], strict=True)]
         return table[kept].reset_index(drop=True)
+
+    @cached_property
+    def decoding(self) -> DataFrame:
+        """One row a run of the tasks of `settings.written`: what `decoding.json` says of it, by search and metric."""
+        rows = []
+        for cell in self.settings.cells:
+            for seed in cell.seeds if cell.task in self.settings.written else ():
+                found = read_json(self.folder / "runs" / cell.task / cell.mask / f"seed-{seed}" / "decoding.json")
+                scores = {
+                    f"{search}_{metric}": value
+                    for search, metrics in found["metrics"].items()
+                    for metric, value in metrics.items()
+                }
+                run = {"task": cell.task, "mask": cell.mask, "seed": seed, "words": found["words"]}
+                difference = found["parallel_minus_stepwise"]["probability"]
+                rows.append(
+                    run | {"beam_width": found["beam_width"]} | scores | {"parallel_minus_stepwise": difference}
+                )
+        return DataFrame(rows)
 
     @cached_property
     def texts(self) -> DataFrame:

@@ -73,6 +73,7 @@ def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence
         ],
         "results": _results(metrics, _ANSWERED),
         "written": _results(metrics, _WRITTEN),
+        "decoding": _decoding(_records(tables["decoding"])) if "decoding" in tables else None,
         "published": [
             {
                 "task": task,
@@ -211,6 +212,23 @@ def _cost(cost: DataFrame) -> list[dict[str, str]]:
             }
         )
     return rows
+
+
+def _decoding(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """One row a cell: errors by greedy choice and by beam search; and what holds of all of them."""
+    colours = style.colours(row["mask"] for row in rows)
+    shown = [
+        {
+            "task": row["task"],
+            "mask": row["mask"],
+            "colour": colours[row["mask"]],
+            "values": [number(row[f"{search}_{metric}"]) for metric in _WRITTEN for search in ("greedy", "beam")],
+            "difference": power_of_ten(row["parallel_minus_stepwise"]),
+        }
+        for row in rows
+    ]
+    words = max(row["words"] for row in rows)
+    return {"rows": shown, "words": count(words), "width": str(rows[0]["beam_width"])}
 
 
 def _texts(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -107,6 +107,18 @@ def tuning(results: Results) -> DataFrame:
     return results.tuning.groupby(keys, sort=False)[["nats", "accuracy", "train_flops"]].mean().reset_index()
 
 
+def decoding(results: Results) -> DataFrame:
+    """One row a cell whose models write answers: PER and WER (means over seeds) by greedy choice and by beam search.
+
+    `parallel_minus_stepwise` is the largest difference over all seeds, words and answers between the probability that
+    a model gives in one parallel pass and the one that it gives token by token.
+    """
+    cells = results.decoding.groupby(["task", "mask"], sort=False)
+    scores = ["words", "beam_width", "greedy_per", "greedy_wer", "beam_per", "beam_wer"]
+    table = cells[scores].mean().assign(parallel_minus_stepwise=cells["parallel_minus_stepwise"].max())
+    return table.astype({"words": np.int64, "beam_width": np.int64}).reset_index()
+
+
 def texts(results: Results) -> DataFrame:
     """One row a cell and prompt: the `true` text and what the model of the first seed wrote by itself."""
     return results.texts
@@ -156,6 +168,7 @@ TABLES: dict[str, Callable[[Results], DataFrame]] = {
     "tuning": tuning,
     "audit": audit,
     "supervision": supervision,
+    "decoding": decoding,
     "texts": texts,
     "swaps": swaps,
     "representations": representations,
@@ -165,11 +178,12 @@ TABLES: dict[str, Callable[[Results], DataFrame]] = {
 def applying(results: Results) -> dict[str, DataFrame]:
     """All tables by name.
 
-    `supervision` only where tasks of the study ask for the same final bytes, `texts` only where models write text,
-    `swaps` only where a task has two masks for one kind of model, `representations` only where it has any such mask.
+    `supervision` only where tasks of the study ask for the same final bytes, `decoding` only where models
+    write whole answers, `texts` only where they write text, `swaps` only where a task has two masks for one kind of model, `representations` only where it has any such mask.
     """
     absent = {
         "supervision": not results.settings.supervision,
+        "decoding": not results.settings.written,
         "texts": not results.settings.texts,
         "swaps": results.swaps.empty,
         "representations": results.representations.empty,
