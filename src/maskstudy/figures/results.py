@@ -72,7 +72,8 @@ class Settings:
 
         Optional: `"statistics": {"alpha", "confidence", "resamples"}`, `"tuning"` and `"figures": [name]` as in the
         config, `"questions": {task: sentence}`, `"supervision": [task]`, `"written": [task]`, `"texts": [task]`,
-        `"unordered": [task]`, and `"published": {task: [result]}`, each result with `method`, `per`, `wer`, `source` and `differs`.
+        `"unordered": [task]`, and `"published": {task: [result]}`, each result with `method`, `per`, `wer`, `source`
+        and `differs`.
 
         Raises:
             StudyError: there is no cell, or one without a seed.

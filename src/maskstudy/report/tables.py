@@ -178,8 +178,9 @@ TABLES: dict[str, Callable[[Results], DataFrame]] = {
 def applying(results: Results) -> dict[str, DataFrame]:
     """All tables by name.
 
-    `supervision` only where tasks of the study ask for the same final bytes, `decoding` only where models
-    write whole answers, `texts` only where they write text, `swaps` only where a task has two masks for one kind of model, `representations` only where it has any such mask.
+    `supervision` only where tasks of the study ask for the same final bytes, `decoding` only where models write whole
+    answers, `texts` only where they write text, `swaps` only where a task has two masks for one kind of model,
+    `representations` only where it has any such mask.
     """
     absent = {
         "supervision": not results.settings.supervision,
