@@ -110,5 +110,5 @@ def test_nothing_is_tuned_that_the_audit_has_not_passed(study):
 
 
 def test_the_settings_are_named_where_they_are_missing():
-    with pytest.raises(StudyError, match="tuning missing"):
+    with pytest.raises(StudyError, match="tuning, device missing"):
         tune.main(["--settings", json.dumps({"cell": {}, "task": {}, "model": {}, "training": {}})])
