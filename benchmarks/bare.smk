@@ -42,6 +42,7 @@ rule all:
         every_run(f"{RUN}/history.parquet"),
         every_run(f"{RUN}/metrics.json"),
         every_run(f"{RUN}/examples.parquet"),
+        "results/examples.parquet",
         GENERATED,
         DECODED,
 
@@ -263,6 +264,19 @@ rule compare:
         "touch {output}"
 
 
+rule samples:
+    input:
+        expand("results/data/{task}/test.parquet", task=config["tasks"]),
+        expand("results/data/{task}/summary.json", task=config["tasks"]),
+        every_run(f"{RUN}/examples.parquet"),
+    output:
+        "results/examples.parquet",
+    log:
+        "results/logs/samples.log",
+    shell:
+        "touch {output}"
+
+
 rule figure:
     input:
         "results/metrics.parquet",
@@ -272,6 +286,7 @@ rule figure:
         every_run(f"{RUN}/history.parquet"),
         every_cell("results/audit/{task}/{mask}.json"),
         lambda wildcards: GENERATED if wildcards.figure == "leak" else [],
+        lambda wildcards: "results/examples.parquet" if wildcards.figure == "samples" else [],
         lambda wildcards: "results/swaps.parquet" if wildcards.figure == "mask_swap" else [],
         lambda wildcards: "results/representations.parquet" if wildcards.figure == "representations" else [],
     output:
@@ -296,6 +311,8 @@ rule paper:
         "results/swaps.parquet",
         "results/representations.parquet",
         SUPERVISION,
+        GENERATED,
+        DECODED,
         FIGURES,
     output:
         "results/paper.pdf",

@@ -114,7 +114,7 @@ def test_a_verdict_lets_its_own_cell_train_and_no_other(run, tmp_path):
     out = run([STUDY, CONTROL])
 
     def trained(of_cell, mask):
-        parts = settings(cell=of_cell, task=MARKOV, model=MODEL, training=TRAINING)
+        parts = settings(cell=of_cell, task=MARKOV, model=MODEL, training=TRAINING, device="cpu")
         paths = ["--data", str(tmp_path / "data"), "--audit", str(out / f"{mask}.json"), "--run", str(tmp_path / mask)]
         train.main([*parts, "--seed", "0", *paths, *untuned(tmp_path, of_cell)])
 

@@ -40,7 +40,8 @@ def study(tmp_path_factory):
         of_cell = {"cell": cell(mask, task="pronunciation"), "task": task, "model": MODEL}
         verdict, run = str(folder / "audit" / f"{mask}.json"), ["--run", str(folder / mask)]
         audit.main([*settings(**of_cell), *data, "--out", verdict])
-        given = settings(**of_cell, training=TRAINING | {"steps": 250, "batch": 32, "adamw_learning_rate": 0.02})
+        training = TRAINING | {"steps": 250, "batch": 32, "adamw_learning_rate": 0.02}
+        given = settings(**of_cell, training=training, device="cpu")
         train.main([*given, "--seed", "0", *data, "--audit", verdict, *untuned(folder, of_cell["cell"]), *run])
         evaluate.main([*settings(**of_cell), "--seed", "0", *data, *run])
         decode.main([*settings(**of_cell), "--seed", "0", *data, *run])

@@ -37,7 +37,7 @@ def trained(folder, task, name, steps):
         of_cell = {"cell": cell(mask, role, name), "task": task, "model": MODEL}
         verdict = str(folder / "audit" / f"{mask}.json")
         audit.main([*settings(**of_cell), *data, "--out", verdict])
-        given = settings(**of_cell, training=TRAINING | {"steps": steps, "batch": 32})
+        given = settings(**of_cell, training=TRAINING | {"steps": steps, "batch": 32}, device="cpu")
         tuning = untuned(folder, of_cell["cell"])
         train.main([*given, "--seed", "0", *data, "--audit", verdict, *tuning, "--run", str(folder / mask)])
     return folder

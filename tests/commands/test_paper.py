@@ -26,7 +26,8 @@ def test_the_paper_and_its_tables_are_the_same_again(study):
     folder, settings = study
     paper.main(arguments(settings, folder))
     written = [folder / "paper.pdf", *sorted((folder / "tables").iterdir())]
-    assert [path.name for path in written[1:]] == ["audit.csv", "comparisons.csv", "cost.csv", "metrics.csv"]
+    tables = ["audit", "comparisons", "cost", "metrics", "representations", "swaps", "tuning"]
+    assert [path.name for path in written[1:]] == [f"{name}.csv" for name in tables]
     assert written[0].read_bytes().startswith(b"%PDF")
     first = {path: sha256(path.read_bytes()) for path in written}
     for path in written:
@@ -72,4 +73,5 @@ def test_the_paper_shows_the_figures_of_the_config_that_apply(tmp_path, monkeypa
     monkeypatch.setattr(paper, "collect", lambda *given: shown.append(given[2]) or collect(*given))
     paper.main(arguments({**settings, "figures": ["seeds", "dose_response", "access_grids"]}, tmp_path))
     paper.main(arguments(settings, tmp_path))
-    assert shown == [["seeds", "access_grids"], ["access_grids", "comparisons", "learning_curves", "seeds"]]
+    applying = ["access_grids", "comparisons", "learning_curves", "mask_swap", "representations", "samples", "seeds"]
+    assert shown == [["seeds", "access_grids"], [*applying, "tuning"]]
