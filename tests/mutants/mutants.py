@@ -985,8 +985,8 @@ MUTANTS = [
     Mutant(
         "trained under full whatever the mask",
         "training.py",
-        "tokens, masks, scored = model_input(mask, shape.layers, batch)",
-        'tokens, masks, scored = model_input("full", shape.layers, batch)',
+        "tokens, masks, scored = model_input(mask, shape.layers, batch, device)",
+        'tokens, masks, scored = model_input("full", shape.layers, batch, device)',
         ("test_training.py::test_the_next_of_independent_tokens_cannot_be_learned_unless_it_is_seen",),
     ),
     Mutant(
@@ -1065,15 +1065,15 @@ MUTANTS = [
     Mutant(
         "lengths not told to the masks",
         "evaluation.py",
-        "lengths=torch.from_numpy(examples.lengths) if padded else None",
+        "lengths=torch.from_numpy(examples.lengths).to(device) if padded else None",
         "lengths=None",
         ("test_evaluation.py::test_whatever_stands_in_padding_has_no_effect",),
     ),
     Mutant(
         "the condition is not told to the masks",
         "evaluation.py",
-        "if examples.condition_lengths.any() else None",
-        "if False else None",
+        "        if examples.condition_lengths.any()\n",
+        "        if False\n",
         (
             "test_evaluation.py::test_answers_are_those_of_each_example_alone",
             "test_training.py::test_prefix_trains_with_the_conditions_of_its_examples",
