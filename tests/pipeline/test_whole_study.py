@@ -105,7 +105,7 @@ def test_more_steps_for_one_task_retrain_that_task_alone(finished):
     plan = finished.study.plan(tasks=tasks)
     assert plan.jobs["train"] == plan.jobs["evaluate"] == 2
     remade = {"tune", "train", "evaluate", "gather", "compare", "samples", "settings"} | LAYERS | FIGURES | PAGES
-    assert set(plan.jobs) == remade - {"figure_mask_swap"}
+    assert set(plan.jobs) == remade
     assert plan.jobs["representations"] == 1
     assert not any("hmm_tagging" in message for message in plan.messages)
 
@@ -196,4 +196,6 @@ def test_a_figure_and_the_report_are_targets(study):
     by_rule, by_file = study.plan("figure_seeds").jobs, study.plan("results/figures/seeds.svg").jobs
     assert by_rule == by_file
     assert FIGURES & set(by_rule) == {"figure_seeds"}
-    assert set(study.plan("report").jobs) == set(study.plan().jobs) > FIGURES | PAGES
+    everything = set(study.plan().jobs)
+    assert set(study.plan("report").jobs) == everything - {"samples"}  # which no figure of this study shows
+    assert everything > FIGURES | PAGES
