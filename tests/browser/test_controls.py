@@ -111,10 +111,10 @@ def test_links_heads_and_writing_by_keyboard_alone(visit, width):
         seen.settle()
         assert page.text_content("#links-title") == "Who looks at whom · layer 2, head 2"
         page.focus("#decoder-cross-heads [tabindex='0']")
-        for key in ("ArrowDown", "Enter"):
+        for key in ("ArrowRight", "Enter"):  # a small encoder–decoder has one layer of each
             page.keyboard.press(key)
         seen.settle()
-        assert "layer 2, head 1" in page.text_content("#decoder-cross-title")
+        assert "layer 1, head 2" in page.text_content("#decoder-cross-title")
         page.focus("#writing-player .first")
         page.keyboard.press("Enter")
         seen.settle()
