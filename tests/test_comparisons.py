@@ -72,6 +72,14 @@ def pairs(table):
 
 
 class TestCompare:
+    def test_tasks_may_have_different_seeds_and_are_each_paired_by_their_own(self):
+        rows = metrics()
+        fewer = rows[(rows["task"] != "tagging") | (rows["seed"] < 6)]
+        table = compared(fewer)
+        assert set(table.loc[table["task"] == "tagging", "seeds"]) == {6}
+        alone = compared(rows[(rows["task"] == "tagging") & (rows["seed"] < 6)])
+        pd.testing.assert_frame_equal(table[table["task"] == "tagging"].reset_index(drop=True), alone)
+
     def test_declared_first_in_their_order_then_every_other_pair(self):
         table = compared()
         assert pairs(table) == [

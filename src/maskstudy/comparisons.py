@@ -285,20 +285,20 @@ def effect_sizes(
 
 
 def _values_by_cell(metrics: pd.DataFrame) -> dict[tuple[str, str, str], NDArray[np.float64]]:
-    """(task, mask, metric) of every study cell -> `[seeds]`, all paired by the number of the seed."""
+    """(task, mask, metric) of every study cell -> `[seeds]`, those of a task paired by the number of the seed."""
     study = metrics[metrics["role"] == "study"]
-    seeds = sorted(set(study["seed"]))
-    if len(seeds) < 2:
-        raise StudyError(
-            f"the runs have {len(seeds)} seed(s), a comparison needs 2 or more; raise seeds in config.yaml"
-        )
+    seeds_of = {task: sorted(set(rows["seed"])) for task, rows in study.groupby("task", sort=False)}
+    if (fewest := min(map(len, seeds_of.values()), default=0)) < 2:
+        raise StudyError(f"the runs have {fewest} seed(s), a comparison needs 2 or more; raise seeds in config.yaml")
     values: dict[tuple[str, str, str], NDArray[np.float64]] = {}
     for (task, mask, metric), rows in study.groupby(["task", "mask", "metric"], sort=False):
-        cell = f"{task}, mask {mask}, {metric}"
+        cell, seeds = f"{task}, mask {mask}, {metric}", seeds_of[task]
         if metric not in HIGHER_IS_BETTER:
             raise StudyError(f"{cell}: unknown metric; known are {', '.join(HIGHER_IS_BETTER)}")
         if missing := sorted(set(seeds) - set(rows["seed"])):
-            raise StudyError(f"{cell}: seed {missing[0]} is missing, other cells have it; train it, then gather again")
+            raise StudyError(
+                f"{cell}: seed {missing[0]} is missing, other cells of the task have it; train it, then gather again"
+            )
         if rows["seed"].duplicated().any():
             twice = rows.loc[rows["seed"].duplicated(), "seed"].iloc[0]
             raise StudyError(f"{cell}: seed {twice} stands there twice; gather again")
