@@ -176,7 +176,7 @@ function comparison(row, study) {
     1.15 *
     Math.max(
       ...study.comparisons
-        .filter(({ metric }) => metric === row.metric)
+        .filter(({ task, metric }) => task === row.task && metric === row.metric)
         .flatMap(({ low, high, margin }) => [Math.abs(low), Math.abs(high), margin ?? 0]),
     );
   const [wide, high, edge] = [300, 44, 8];
