@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskstudy.errors import StudyError
-from maskstudy.files import read_json, read_table, replacing, sha256, write_json, write_table
+from maskstudy.files import read_json, read_table, replacing, sha256, write_json, write_rows, write_table
 
 SCHEMA = pa.schema(
     [
@@ -195,3 +195,16 @@ def test_tables_are_plain_parquet(tmp_path):
     assert pq.read_table(tmp_path / "a.parquet").to_pydict() == ROWS.to_pydict()
     write_json(tmp_path / "a.json", {"a": 1})
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"a": 1}
+
+
+def test_rows_are_a_table_of_the_columns_of_the_schema(tmp_path):
+    schema = pa.schema([pa.field("name", pa.string(), nullable=False), pa.field("value", pa.float64())])
+    rows = [{"name": "a", "value": 1, "more": "left out"}, {"name": "b", "value": None}]
+    write_rows(tmp_path / "table.parquet", rows, schema)
+    found = read_table(tmp_path / "table.parquet", schema)
+    assert found.to_pylist() == [{"name": "a", "value": 1.0}, {"name": "b", "value": None}]
+    write_rows(tmp_path / "empty.parquet", [], schema)
+    assert read_table(tmp_path / "empty.parquet", schema).num_rows == 0
+    with pytest.raises(StudyError, match="'name' with null values to non-nullable"):
+        write_rows(tmp_path / "wrong.parquet", [{"name": None, "value": 0.5}], schema)
+    assert not (tmp_path / "wrong.parquet").exists()

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -69,6 +69,15 @@ def write_table(path: Path, table: pa.Table, schema: pa.Schema) -> None:
             raise StudyError(f"{path}: column {field.name} holds {table[field.name].null_count} empty values")
     with replacing(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> None:
+    """Write rows as `write_table` writes a table; what a row holds beside the columns of `schema` is left out.
+
+    Raises:
+        StudyError: as `write_table`.
+    """
+    write_table(path, pa.table({name: [row[name] for row in rows] for name in schema.names}), schema)
 
 
 def read_table(path: Path, schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:

@@ -16,13 +16,6 @@ from small_study import HMM, MODEL, cell, random_model, settings
 COST = {"steps": 6, "tokens_seen": 288, "targets_seen": 288, "train_flops": 1e6, "parameters": 1234}
 
 
-@pytest.fixture(autouse=True)
-def threads_as_before():
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture
 def model():
     return random_model(build_shape(tasks.build(HMM), MODEL)).float()

@@ -1,5 +1,4 @@
 import pytest
-import torch
 from safetensors.torch import save_file
 
 from maskstudy import tasks
@@ -22,9 +21,6 @@ TEST = TASK.splits(None)["test"]
 @pytest.fixture(autouse=True)
 def one_control(monkeypatch):
     monkeypatch.setattr(representations, "RANDOM", 1)
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 from safetensors.torch import save_file
 
 from maskstudy import tasks
@@ -21,13 +20,6 @@ FINAL = {"kind": "final_byte", "parameters": {"length": 8}, "dataset": "wikitext
 CELLS = [cell(task="every"), cell(task="final"), cell("full", task="final")]
 SEEDS = [0, 3]
 TEXT = [Document("a", "Nobody asked the heron where it had been."), Document("b", "An old mare.")]
-
-
-@pytest.fixture(autouse=True)
-def threads_as_before():
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -1,5 +1,4 @@
 import pytest
-import torch
 from safetensors.torch import save_file
 
 from maskstudy import tasks
@@ -19,13 +18,6 @@ SEEDS = [0, 3]
 CELLS = [cell(mask) | {"seeds": SEEDS} for mask in MASKS]
 TASK = tasks.build(HMM)
 TEST = TASK.splits(None)["test"]
-
-
-@pytest.fixture(autouse=True)
-def threads_as_before():
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from safetensors.torch import load_file
 
 from maskstudy import checkpoints, tasks
 from maskstudy.commands import train
-from maskstudy.data.examples import write_examples
 from maskstudy.errors import StudyError
 from maskstudy.files import read_json, read_table, write_json
 from maskstudy.model import Transformer, parameter_count
@@ -17,24 +16,6 @@ from small_study import HMM, MODEL, TRAINING, cell, settings
 
 FILES = ("model.safetensors", "history.parquet", "cost.json", "timing.json")
 PURE = FILES[:-1]  # functions of their inputs: wall time stands in timing.json alone
-
-
-@pytest.fixture(autouse=True)
-def torch_as_before():
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(False)
-
-
-@pytest.fixture
-def study(tmp_path):
-    """Prepared data whose test split cannot be read, and the audit of a cell that passed."""
-    for split, made in tasks.build(HMM).splits(None).items():
-        write_examples(tmp_path / f"data/{split}.parquet", made)
-    (tmp_path / "data/test.parquet").write_text("whoever opens this file fails")
-    write_json(tmp_path / "audit.json", {**cell(), "leaks": False})
-    return tmp_path
 
 
 def run(

@@ -1,35 +1,14 @@
 import json
 
 import pytest
-import torch
 
-from maskstudy import tasks
 from maskstudy.commands import train, tune
-from maskstudy.data.examples import write_examples
 from maskstudy.errors import StudyError
 from maskstudy.files import read_json, read_table, write_json
 from maskstudy.schemas import HISTORY
 from small_study import HMM, MODEL, TRAINING, cell, settings
 
 TUNING = {"scales": [0.5, 1, 2], "seeds": 2, "steps": 0.5, "tolerance": 0.0}
-
-
-@pytest.fixture(autouse=True)
-def torch_as_before():
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(False)
-
-
-@pytest.fixture
-def study(tmp_path):
-    """Prepared data whose test split cannot be read, and the audit of a cell that passed."""
-    for split, made in tasks.build(HMM).splits(None).items():
-        write_examples(tmp_path / f"data/{split}.parquet", made)
-    (tmp_path / "data/test.parquet").write_text("whoever opens this file fails")
-    write_json(tmp_path / "audit.json", {**cell(), "leaks": False})
-    return tmp_path
 
 
 def run(folder, out="tuning.json", training=TRAINING, **tuning):

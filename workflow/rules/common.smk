@@ -57,12 +57,6 @@ DATA = f"{RESULTS}/data/{{task}}"
 AUDIT = f"{RESULTS}/audit/{{task}}/{{mask}}.json"
 TUNING = f"{RESULTS}/tuning/{{task}}/{{mask}}.json"
 RUN = f"{RESULTS}/runs/{{task}}/{{mask}}/seed-{{seed}}"
-GENERATED = [
-    f"{RESULTS}/runs/{cell.task}/{cell.mask}/seed-{seed}/generated.json"
-    for cell in CELLS
-    if study.is_generative(config, cell.task)
-    for seed in study.seeds(config, cell.task)
-]
 GENERATIVE = [task for task in TASKS if study.is_generative(config, task)]  # whose models write text by themselves
 SUPERVISED = study.supervision(config)  # tasks that ask for the same final bytes, or none
 SUPERVISED_CELLS = [cell for cell in CELLS if cell.task in SUPERVISED and cell.role == "study"]
@@ -73,12 +67,6 @@ SWAPPED = [task for task, cells in TRANSFORMERS.items() if len(cells) > 1]
 EXPLAINED = models.of_study(CELLS, {task: build(study.task_settings(config, task)) for task in TASKS})
 EXPLAINED_KINDS = sorted({study.task_settings(config, cell.task)["kind"] for cell in EXPLAINED})
 WRITTEN = [task for task in TASKS if study.is_written(config, task)]  # whose models write whole answers
-DECODED = [
-    f"{RESULTS}/runs/{cell.task}/{cell.mask}/seed-{seed}/decoding.json"
-    for cell in CELLS
-    if study.is_written(config, cell.task)
-    for seed in study.seeds(config, cell.task)
-]
 FIGURES = expand(f"{RESULTS}/figures/{{figure}}.svg", figure=config["figures"])
 
 
@@ -157,3 +145,7 @@ def every_run(pattern, cells=CELLS):
         for cell in cells
         for seed in study.seeds(config, cell.task)
     ]
+
+
+GENERATED = every_run(f"{RUN}/generated.json", [cell for cell in CELLS if cell.task in GENERATIVE])
+DECODED = every_run(f"{RUN}/decoding.json", [cell for cell in CELLS if cell.task in WRITTEN])

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 
 from maskstudy import tasks
 from maskstudy.commands import options
+from maskstudy.commands.trained import trained_model
 from maskstudy.data.examples import read_examples
+from maskstudy.data.windows import evenly
 from maskstudy.decoding import decoded, parallel_minus_stepwise
 from maskstudy.errors import StudyError
-from maskstudy.evaluation import build_model
 from maskstudy.files import read_json, write_json
 from maskstudy.shape import build_shape
 from maskstudy.tasks.task import Written
@@ -33,20 +33,17 @@ def main(arguments: list[str]) -> None:
         StudyError: the task has no answers to write.
     """
     parser = options.parser("decode", __doc__, "cell", "task", "model")
-    parser.add_argument("--seed", required=True, type=int)
-    options.add_path(parser, "data", "folder of the prepared examples")
-    options.add_path(parser, "run", "folder of the run")
+    options.add_run(parser)
     given = parser.parse_args(arguments)
 
     torch.set_num_threads(1)
     cell, task = given.settings["cell"], tasks.build(given.settings["task"])
     if not isinstance(task, Written):
         raise StudyError(f"task {cell['task']}: it has no answers that a model writes by itself")
-    model = build_model(cell["mask"], build_shape(task, given.settings["model"]))
-    model.load_state_dict(load_file(given.run / "model.safetensors"))
+    model = trained_model(given.run, cell["mask"], build_shape(task, given.settings["model"]))
     test = read_examples(given.data / "test.parquet")
     every = words(test)
-    chosen = [every[place * len(every) // WORDS] for place in range(WORDS)] if len(every) > WORDS else every
+    chosen = [every[place] for place in evenly(len(every), WORDS)]
     asked = test[np.concatenate([word.examples for word in chosen])]
     of_words = words(asked)
     written = {

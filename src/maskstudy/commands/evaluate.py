@@ -6,13 +6,13 @@ Where answers are written, the model also writes one for each word, by greedy ch
 from dataclasses import replace
 
 import torch
-from safetensors.torch import load_file
 
 from maskstudy import tasks
 from maskstudy.commands import options
+from maskstudy.commands.trained import trained_model
 from maskstudy.data.examples import read_examples
 from maskstudy.decoding import decoded
-from maskstudy.evaluation import build_model, log_probabilities
+from maskstudy.evaluation import log_probabilities
 from maskstudy.files import read_json, write_json, write_table
 from maskstudy.schemas import PREDICTIONS
 from maskstudy.scoring import score
@@ -24,15 +24,12 @@ from maskstudy.transcripts import transcripts, words
 def main(arguments: list[str]) -> None:
     """Write `metrics.json` and `examples.parquet` (one row a test example) into `--run`."""
     parser = options.parser("evaluate", __doc__, "cell", "task", "model")
-    parser.add_argument("--seed", required=True, type=int)
-    options.add_path(parser, "data", "folder of the prepared examples")
-    options.add_path(parser, "run", "folder of the run")
+    options.add_run(parser)
     given = parser.parse_args(arguments)
 
     torch.set_num_threads(1)
     cell, task = given.settings["cell"], tasks.build(given.settings["task"])
-    model = build_model(cell["mask"], build_shape(task, given.settings["model"]))
-    model.load_state_dict(load_file(given.run / "model.safetensors"))
+    model = trained_model(given.run, cell["mask"], build_shape(task, given.settings["model"]))
     test = read_examples(given.data / "test.parquet")
     scores = score(log_probabilities(model, cell["mask"], test), test)
     if isinstance(task, Written):

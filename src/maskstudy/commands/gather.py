@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from maskstudy import files, schemas
 from maskstudy.commands import options
 from maskstudy.errors import StudyError
@@ -46,8 +44,7 @@ def main(arguments: list[str]) -> None:
             rows["timing"].append(_read(run / "timing.json", {**cell, "seed": seed}, schemas.TIMING.names))
     # Everything is read before anything is written: tables of different states never stand side by side.
     for table, schema in _TABLES.items():
-        columns = {column: [row[column] for row in rows[table]] for column in schema.names}
-        files.write_table(results / f"{table}.parquet", pa.table(columns), schema)
+        files.write_rows(results / f"{table}.parquet", rows[table], schema)
 
 
 def metric_rows(run: Mapping[str, Any], reference: Mapping[str, Any]) -> list[dict[str, Any]]:

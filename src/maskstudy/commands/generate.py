@@ -9,16 +9,16 @@ true continuations, while it is given every token of them (`teacher_forced`).
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file
 
 from maskstudy import tasks
 from maskstudy.commands import options
+from maskstudy.commands.trained import trained_model
 from maskstudy.data.examples import read_examples
+from maskstudy.data.windows import evenly
 from maskstudy.errors import StudyError
 from maskstudy.evaluation import log_probabilities
 from maskstudy.files import write_json
 from maskstudy.generation import continuations, drawn, likeliest, scored_continuations
-from maskstudy.model import Transformer
 from maskstudy.randomness import stream
 from maskstudy.scoring import score
 from maskstudy.shape import build_shape
@@ -36,17 +36,14 @@ def main(arguments: list[str]) -> None:
         StudyError: the answers of the task are not the next tokens, or no test example has the full length.
     """
     parser = options.parser("generate", __doc__, "cell", "task", "model")
-    parser.add_argument("--seed", required=True, type=int)
-    options.add_path(parser, "data", "folder of the prepared examples")
-    options.add_path(parser, "run", "folder of the run")
+    options.add_run(parser)
     given = parser.parse_args(arguments)
 
     torch.set_num_threads(1)
     cell, task = given.settings["cell"], tasks.build(given.settings["task"])
     if not task.generative:
         raise StudyError(f"task {cell['task']}: its answers are not the next tokens, so no model of it can write on")
-    model = Transformer(build_shape(task, given.settings["model"]))
-    model.load_state_dict(load_file(given.run / "model.safetensors"))
+    model = trained_model(given.run, cell["mask"], build_shape(task, given.settings["model"]))
     train, test = (read_examples(given.data / f"{name}.parquet") for name in ("train", "test"))
     chosen = _spread(test, cell["task"], task.length)
     prompts, true = np.split(test.tokens[chosen], [max(1, int(PROMPT_SHARE * task.length))], axis=1)
@@ -86,8 +83,7 @@ def _spread(test: Examples, task: str, length: int) -> NDArray[np.int64]:
     full = np.flatnonzero(test.lengths == length)
     if not len(full):
         raise StudyError(f"task {task}: no test example has the full length of {length}; shorten `length`")
-    count = min(TEXTS, len(full))
-    return full[np.arange(count) * len(full) // count]
+    return full[evenly(len(full), TEXTS)]
 
 
 def _judged_nats(task: Task, train: Examples, texts: Examples) -> float:

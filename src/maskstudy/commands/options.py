@@ -35,6 +35,13 @@ def add_path(to: argparse.ArgumentParser, name: str, meaning: str) -> None:
     to.add_argument(f"--{name}", required=True, type=Path, metavar="PATH", help=meaning)
 
 
+def add_run(to: argparse.ArgumentParser) -> None:
+    """Add what names a run and what it is made from: `--seed`, `--data` and `--run`."""
+    to.add_argument("--seed", required=True, type=int)
+    add_path(to, "data", "folder of the prepared examples")
+    add_path(to, "run", "folder of the run")
+
+
 def read_settings(text: str, names: tuple[str, ...]) -> dict[str, Any]:
     """A JSON object from the command line that has the entries `names`.
 

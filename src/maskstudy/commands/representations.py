@@ -5,7 +5,6 @@ Reads `data/` and `runs/` of a results folder; writes `representations/TASK.parq
 
 from typing import Any
 
-import pyarrow as pa
 import torch
 from safetensors.torch import load_file
 
@@ -13,7 +12,7 @@ from maskstudy import schemas, tasks
 from maskstudy.audit import random_model
 from maskstudy.commands import options
 from maskstudy.data.examples import read_examples
-from maskstudy.files import write_table
+from maskstudy.files import write_rows
 from maskstudy.model import Transformer
 from maskstudy.representations import chosen, measures, streams
 from maskstudy.shape import build_shape
@@ -50,6 +49,4 @@ def main(arguments: list[str]) -> None:
             layers = {mask: streams(model, mask, examples) for mask in roles}
             rows += [{"weights": "random", **row} for row in measures(layers, examples)]
         found += [{"task": name, "role": roles[row["mask"]], "seed": seed, **row} for row in rows]
-    columns = {column: [row[column] for row in found] for column in schemas.REPRESENTATIONS.names}
-    table = pa.table(columns, schema=schemas.REPRESENTATIONS)
-    write_table(results / "representations" / f"{name}.parquet", table, schemas.REPRESENTATIONS)
+    write_rows(results / "representations" / f"{name}.parquet", found, schemas.REPRESENTATIONS)

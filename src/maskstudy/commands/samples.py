@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from maskstudy import schemas, tasks
 from maskstudy.commands import options
 from maskstudy.data.examples import read_examples
 from maskstudy.errors import StudyError
-from maskstudy.files import read_json, read_table, write_table
+from maskstudy.files import read_json, read_table, write_rows
 from maskstudy.samples import Answers, choose
 from maskstudy.spelling import Asked, Speller
 from maskstudy.tasks.task import Examples, Written
@@ -47,8 +46,7 @@ def main(arguments: list[str]) -> None:
         test = read_examples(results / "data" / name / "test.parquet")
         questions = _Whole(test, speller) if isinstance(task, Written) else _Positions(test, speller)
         rows += [{"task": name, "dataset": task.dataset, **row} for row in _rows(questions, runs)]
-    columns = {column: [row[column] for row in rows] for column in schemas.SAMPLES.names}
-    write_table(results / "examples.parquet", pa.table(columns, schema=schemas.SAMPLES), schemas.SAMPLES)
+    write_rows(results / "examples.parquet", rows, schemas.SAMPLES)
 
 
 class _Positions:

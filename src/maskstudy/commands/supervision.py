@@ -5,16 +5,14 @@ Reads `data/`, `references/` and `runs/` of a results folder; writes `supervisio
 
 from typing import Any
 
-import pyarrow as pa
 import torch
-from safetensors.torch import load_file
 
 from maskstudy import schemas, tasks
 from maskstudy.commands import options
+from maskstudy.commands.trained import trained_model
 from maskstudy.data.examples import read_examples
 from maskstudy.evaluation import log_probabilities
-from maskstudy.files import read_json, write_table
-from maskstudy.model import Transformer
+from maskstudy.files import read_json, write_rows
 from maskstudy.scoring import score
 from maskstudy.shape import build_shape
 from maskstudy.supervision import FINAL, check_same_questions, final_only, rows
@@ -47,9 +45,7 @@ def main(arguments: list[str]) -> None:
             run = read_json(folder / "metrics.json")
             metrics = run["metrics"]
             if settings["tasks"][name]["kind"] != FINAL:
-                model = Transformer(shape)
-                model.load_state_dict(load_file(folder / "model.safetensors"))
+                model = trained_model(folder, mask, shape)
                 metrics = score(log_probabilities(model, mask, final[name]), final[name]).metrics()
             found += rows(run, metrics, baseline, int(final[name].scored.sum()))
-    columns = {column: [row[column] for row in found] for column in schemas.SUPERVISION.names}
-    write_table(results / "supervision.parquet", pa.table(columns, schema=schemas.SUPERVISION), schemas.SUPERVISION)
+    write_rows(results / "supervision.parquet", found, schemas.SUPERVISION)

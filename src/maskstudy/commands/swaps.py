@@ -6,16 +6,14 @@ Reads `data/`, `audit/` and `runs/` of a results folder; writes `swaps/TASK.parq
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import torch
-from safetensors.torch import load_file
 
 from maskstudy import schemas, tasks
 from maskstudy.commands import options
+from maskstudy.commands.trained import trained_model
 from maskstudy.data.examples import read_examples
 from maskstudy.evaluation import log_probabilities
-from maskstudy.files import read_json, write_table
-from maskstudy.model import Transformer
+from maskstudy.files import read_json, write_rows
 from maskstudy.scoring import score
 from maskstudy.shape import build_shape
 from maskstudy.swaps import rows
@@ -37,9 +35,7 @@ def main(arguments: list[str]) -> None:
     name = cells[0]["task"]
     shape = build_shape(tasks.build(settings["task"]), settings["model"])
     test = read_examples(results / "data" / name / "test.parquet")
-    test = test[
-        np.argsort(test.lengths, kind="stable")
-    ]  # those of like length together: little is computed for padding
+    test = test[np.argsort(test.lengths, kind="stable")]  # of like length together: little is computed for padding
     audits = {cell["mask"]: read_json(results / "audit" / name / f"{cell['mask']}.json") for cell in cells}
     found: list[dict[str, Any]] = []
     for cell in cells:
@@ -47,11 +43,9 @@ def main(arguments: list[str]) -> None:
         for seed in cell["seeds"]:
             folder = results / "runs" / name / trained / f"seed-{seed}"
             run = read_json(folder / "metrics.json")
-            model = Transformer(shape)
-            model.load_state_dict(load_file(folder / "model.safetensors"))
+            model = trained_model(folder, trained, shape)
             for tested in audits:
                 if tested != trained:
                     metrics = score(log_probabilities(model, tested, test), test).metrics()
                     found += rows(run, audits[trained], audits[tested], metrics)
-    columns = {column: [row[column] for row in found] for column in schemas.SWAPS.names}
-    write_table(results / "swaps" / f"{name}.parquet", pa.table(columns, schema=schemas.SWAPS), schemas.SWAPS)
+    write_rows(results / "swaps" / f"{name}.parquet", found, schemas.SWAPS)

@@ -32,11 +32,9 @@ def main(arguments: list[str]) -> None:
             learning rates were chosen for another cell; the device is not there.
     """
     parser = options.parser("train", __doc__, "cell", "task", "model", "training", "device")
-    parser.add_argument("--seed", required=True, type=int)
-    options.add_path(parser, "data", "folder of the prepared examples")
+    options.add_run(parser)
     options.add_path(parser, "audit", "the verdict on the cell (JSON)")
     options.add_path(parser, "tuning", "the learning rates that the cell chose (JSON)")
-    options.add_path(parser, "run", "folder of the run")
     given = parser.parse_args(arguments)
 
     cell = given.settings["cell"]

@@ -72,11 +72,11 @@ def by_split(
         found = windows(documents[split])
         if not len(found):
             raise StudyError(f"{task}: no text in {split}; add text to the dataset")
-        splits[split] = found if limit is None else found[_evenly(len(found), limit)]
+        splits[split] = found if limit is None else found[evenly(len(found), limit)]
     return splits
 
 
-def _evenly(count: int, limit: int) -> NDArray[np.int64]:
+def evenly(count: int, limit: int) -> NDArray[np.int64]:
     """At most `limit` of `count` places, spread evenly."""
     kept = min(count, limit)
     return np.arange(kept) * count // kept

@@ -104,7 +104,7 @@ def draw(data: DataFrame) -> Figure:
         _losses(axes, rows, [cell for cell, _ in of_task], colours)
         for place, ((mask, role), runs) in enumerate(of_task):
             start = top + _HEAD + place * _BLOCK
-            colour = style.CONTROL if role == "control" else colours[mask]
+            colour = style.cell_colour(mask, role, colours)
             words: dict[str, Any] = {"color": style.darker(colour), "linespacing": 1.3}
             sheet.text(left - 0.08, start + _BLOCK / 2, _name(mask, role), ha="right", va="center", **words)
             _write(sheet, text_left, start, runs)
@@ -132,7 +132,7 @@ def _losses(axes: Axes, rows: DataFrame, cells: list[tuple[str, str]], colours: 
     axes.axvline(unigram, **_UNIGRAM)
     for place, (mask, role) in enumerate(cells):
         runs = rows[(rows["mask"] == mask) & (rows["role"] == role)]
-        colour = style.CONTROL if role == "control" else colours[mask]
+        colour = style.cell_colour(mask, role, colours)
         axes.plot(runs["baseline"].iloc[0], place, **_BASELINE)
         axes.plot(runs["nats"], [place + 0.2] * len(runs), linestyle="none", color=colour, **_SEED)
         axes.plot(runs["nats"].mean(), place - 0.2, color=colour, zorder=4, **_MEAN)

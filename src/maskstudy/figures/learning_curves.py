@@ -56,7 +56,7 @@ def draw(data: DataFrame) -> Figure:
     titles = 0.0
     for task, _, column in places:
         cells = data[data["task"] == task]
-        names = {_name(mask, role) for mask, role in zip(cells["mask"], cells["role"], strict=True)}
+        names = {style.cell_name(mask, role) for mask, role in zip(cells["mask"], cells["role"], strict=True)}
         labels[column] = max(labels[column], *(style.text_width(name) for name in names))
         titles = max(titles, style.text_width(task, style.LARGE, bold=True) - min(labels) - 0.2)
     left, gap, height, top, bottom = 0.42, 0.18, 1.3 if len(tasks) <= 6 else 1.05, 0.32, 0.4
@@ -90,13 +90,13 @@ def _panel(axes: Axes, curves: DataFrame, metric: str, colours: dict[str, str], 
     references: list[float] = []
     final = float(curves["tokens_seen"].max())
     for (mask, role), cell in curves.groupby(["mask", "role"], sort=False):
-        colour = style.CONTROL if role == "control" else colours[mask]
+        colour = style.cell_colour(mask, role, colours)
         for _, run in cell.groupby("seed"):
             axes.plot(run["tokens_seen"], run[metric], color=colour, linewidth=0.5, alpha=0.35)
         # By step, not by tokens: padding makes the tokens of a step differ between seeds.
         mean = cell.groupby("step")[["tokens_seen", metric]].mean()
         axes.plot(mean["tokens_seen"], mean[metric], color=colour, linewidth=1.4)
-        ends.append((float(mean[metric].iloc[-1]), _name(mask, role), style.darker(colour)))
+        ends.append((float(mean[metric].iloc[-1]), style.cell_name(mask, role), style.darker(colour)))
         for reference, dashes in _DASHES.items():
             value = float(cell[f"{reference}_{metric}"].iloc[0])
             if np.isfinite(value) and (reference == "ceiling" or (few and role == "study")):
@@ -112,7 +112,3 @@ def _panel(axes: Axes, curves: DataFrame, metric: str, colours: dict[str, str], 
     axes.yaxis.set_major_locator(MaxNLocator(4, min_n_ticks=3))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     style.label_ends(axes, ends, height)
-
-
-def _name(mask: str, role: str) -> str:
-    return f"{mask} (control)" if role == "control" else mask

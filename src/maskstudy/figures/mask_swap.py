@@ -101,7 +101,7 @@ def _panel(axes: Axes, runs: DataFrame, masks: list[str], colours: dict[str, str
     step = min(0.2, _SPREAD / len(trained))
     for number, mask in enumerate(trained):
         of_mask = runs[runs["trained_mask"] == mask]
-        colour = style.CONTROL if of_mask["role"].iloc[0] == "control" else colours[mask]
+        colour = style.cell_colour(mask, of_mask["role"].iloc[0], colours)
         shift = step * (number - (len(trained) - 1) / 2) - step / 4
         cells = of_mask.groupby("tested_mask", sort=False).first()
         places = np.array([masks.index(tested) for tested in cells.index]) + shift

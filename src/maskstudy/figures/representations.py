@@ -73,7 +73,7 @@ def _panel(axes: Axes, rows: DataFrame, colours: dict[str, str]) -> None:
     for weights, line in (("random", _RANDOM), ("trained", _TRAINED)):
         for mask in style.ordered(rows["mask"]):
             of_mask = rows[(rows["mask"] == mask) & (rows["weights"] == weights)]
-            colour = style.CONTROL if "control" in set(of_mask["role"]) else colours[mask]
+            colour = style.cell_colour(mask, of_mask["role"].iloc[0], colours)
             axes.plot(*_by_layer(of_mask, "mean"), color=colour, **line)
             if weights == "trained":
                 axes.plot(of_mask["layer"], of_mask["value"], linestyle="none", color=colour, zorder=3, **_SEED)

@@ -136,7 +136,7 @@ class Results:
         Raises:
             StudyError: a configured run has no row.
         """
-        table = self._of_cells(_frame(self.folder / "metrics.parquet", schemas.METRICS))
+        table = self._of_runs(_frame(self.folder / "metrics.parquet", schemas.METRICS))
         found = set(zip(table["task"], table["mask"], table["seed"], strict=True))
         for cell in self.settings.cells:
             for seed in cell.seeds:
@@ -150,7 +150,7 @@ class Results:
     @cached_property
     def timing(self) -> DataFrame:
         """One row a run."""
-        return self._of_cells(_frame(self.folder / "timing.parquet", schemas.TIMING))
+        return self._of_runs(_frame(self.folder / "timing.parquet", schemas.TIMING))
 
     @cached_property
     def audit(self) -> DataFrame:
@@ -160,7 +160,7 @@ class Results:
     @cached_property
     def tuning(self) -> DataFrame:
         """One row a run of the tuning of a cell; none where the grid has one point."""
-        return self._of_cells(_frame(self.folder / "tuning.parquet", schemas.TUNING), tuning=True)
+        return self._of_cells(_frame(self.folder / "tuning.parquet", schemas.TUNING))
 
     @cached_property
     def ceiling_gaps(self) -> DataFrame:
@@ -208,7 +208,7 @@ class Results:
     @cached_property
     def supervision(self) -> DataFrame:
         """One row a (run, metric) of the tasks of `settings.supervision`, scored on the same final positions."""
-        return self._of_cells(_frame(self.folder / "supervision.parquet", schemas.SUPERVISION))
+        return self._of_runs(_frame(self.folder / "supervision.parquet", schemas.SUPERVISION))
 
     @cached_property
     def swaps(self) -> DataFrame:
@@ -223,7 +223,7 @@ class Results:
     @cached_property
     def representations(self) -> DataFrame:
         """One row a (run or its random control, layer, measure); those of `cka` are of two configured masks."""
-        table = self._of_cells(_frame(self.folder / "representations.parquet", schemas.REPRESENTATIONS))
+        table = self._of_runs(_frame(self.folder / "representations.parquet", schemas.REPRESENTATIONS))
         other = self._places(table["task"], table["other_mask"])
         return table[table["other_mask"].isna() | other.notna()].reset_index(drop=True)
 
@@ -277,14 +277,14 @@ class Results:
         keys = ["exploratory", "task_place", "place_b", "place_a", "metric"]
         return table.sort_values(keys, kind="stable")[schemas.COMPARISONS.names].reset_index(drop=True)
 
-    def _of_cells(self, table: DataFrame, tuning: bool = False) -> DataFrame:
-        """The rows of the configured cells and seeds, in the order of the config; those of tuning have other seeds."""
+    def _of_runs(self, table: DataFrame) -> DataFrame:
+        """The rows of the configured runs, in the order of the config."""
+        return self._of_seeds(self._of_cells(table), "mask").reset_index(drop=True)
+
+    def _of_cells(self, table: DataFrame) -> DataFrame:
+        """The rows of the configured cells, whatever their seeds, in the order of the config."""
         table = table.assign(place=self._places(table["task"], table["mask"])).dropna(subset=["place"])
-        keys = ["place"]
-        if "seed" in table and not tuning:
-            table = self._of_seeds(table, "mask")
-        keys += [name for name in ("metric", "seed") if name in table]
-        keys[1:1] = ["scale"] if tuning else []
+        keys = ["place", *(name for name in ("scale", "metric", "seed") if name in table)]
         return table.sort_values(keys, kind="stable").drop(columns="place").reset_index(drop=True)
 
     def _of_seeds(self, table: DataFrame, mask: str) -> DataFrame:

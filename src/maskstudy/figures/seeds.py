@@ -71,7 +71,7 @@ def draw(data: DataFrame) -> Figure:
     rows = sum(len(masks) for masks in cells.values())
     row = 0.17 if rows > 16 else 0.24
     titles = {task: style.in_lines(task, 17) for task in tasks}
-    names = {(mask, role): _name(mask, role) for masks in cells.values() for mask, role in masks}
+    names = {(mask, role): style.cell_name(mask, role) for masks in cells.values() for mask, role in masks}
     task_width = max(style.text_width(title, bold=True) for title in titles.values()) + 0.14
     left = 0.05 + task_width + max(style.text_width(name) for name in names.values()) + 0.12
     unit = max(0.55, (style.WIDTH - left) / len(metrics) / 2.15 - 0.1)
@@ -96,7 +96,7 @@ def draw(data: DataFrame) -> Figure:
         of_task = data[data["task"] == task]
         sheet.text(0.05, top + row / 2 - 0.06, titles[task], va="top", weight="bold", linespacing=1.25)
         for place, (mask, role) in enumerate(masks):
-            colour = style.CONTROL if role == "control" else colours[mask]
+            colour = style.cell_colour(mask, role, colours)
             middle = top + (place + 0.5) * row
             sheet.text(left - 0.12, middle, names[mask, role], ha="right", va="center", color=style.darker(colour))
         height = row * len(masks)
@@ -123,10 +123,6 @@ def _cells(runs: DataFrame) -> list[tuple[str, str]]:
     return [(mask, role) for role in ("study", "control") for mask in order if roles[mask] == role]
 
 
-def _name(mask: str, role: str) -> str:
-    return f"{mask} (control)" if role == "control" else mask
-
-
 def _from(data: DataFrame) -> str:
     references = set(data["reference"].dropna())
     return f"from {references.pop()}" if len(references) == 1 else "from the first mask"
@@ -140,7 +136,7 @@ def _values(axes: Axes, runs: DataFrame, masks: list[tuple[str, str]], colours: 
             values.loc[paired, seed], np.arange(len(paired)) + _BELOW, color=style.CONTROL, linewidth=0.4, alpha=0.6
         )
     for place, (mask, role) in enumerate(masks):
-        colour = style.CONTROL if role == "control" else colours[mask]
+        colour = style.cell_colour(mask, role, colours)
         cell = runs[runs["mask"] == mask].iloc[0]
         for value, mark in ((cell["ceiling"], _BEST), (cell["baseline"], _BASELINE)):
             if np.isfinite(value):

@@ -6,7 +6,7 @@ blindness (a test simulates them) and run, with the future that a mask admits, f
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, wraps
 from pathlib import Path
@@ -165,6 +165,16 @@ def colours(masks: Iterable[str]) -> dict[str, str]:
         cycle = [OTHER_COLOURS[(start + step) % len(OTHER_COLOURS)] for step in range(len(OTHER_COLOURS))]
         chosen[mask] = next((colour for colour in cycle if colour not in chosen.values()), cycle[0])
     return chosen
+
+
+def cell_name(mask: str, role: str) -> str:
+    """The name of a cell beside others of its task: that of its mask; a control says that it is one."""
+    return f"{mask} (control)" if role == "control" else mask
+
+
+def cell_colour(mask: str, role: str, colours: Mapping[str, str]) -> str:
+    """The colour of a cell: that of its mask, among those of `colours`; all controls are grey."""
+    return CONTROL if role == "control" else colours[mask]
 
 
 def darker(colour: str, most: float = 0.22) -> str:

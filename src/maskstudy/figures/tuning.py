@@ -75,7 +75,7 @@ def draw(data: DataFrame) -> Figure:
 def _panel(axes: Axes, cells: DataFrame, colours: dict[str, str]) -> None:
     scales = sorted(set(cells["scale"]))
     for (mask, role), curve in cells.groupby(["mask", "role"], sort=False):
-        colour = style.CONTROL if role == "control" else colours[mask]
+        colour = style.cell_colour(mask, role, colours)
         curve = curve.sort_values("scale")
         axes.plot(curve["scale"], curve["above_best"], color=colour, **_LINE)
         for point in curve.itertuples():

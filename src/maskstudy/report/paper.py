@@ -166,12 +166,14 @@ def _results(metrics: Sequence[dict[str, Any]], shown: Sequence[str]) -> list[di
                 values += [number(row["baseline"]), number(row["ceiling"])]
             else:
                 values += [""] * 4
-        control = of_cell[0]["role"] == "control"
-        colour = style.CONTROL if control else colours[mask]
-        name = f"{mask} (control)" if control else mask
-        reading = statements.reading(of_cell)
-        rows.append({"task": task, "mask": name, "colour": colour, "values": values, "reading": reading})
+        swatch = _swatch(mask, of_cell[0]["role"], colours)
+        rows.append({"task": task, **swatch, "values": values, "reading": statements.reading(of_cell)})
     return rows
+
+
+def _swatch(mask: str, role: str, colours: Mapping[str, str]) -> dict[str, str]:
+    """The name of a cell and its colour, as rows of tables begin."""
+    return {"mask": style.cell_name(mask, role), "colour": style.cell_colour(mask, role, colours)}
 
 
 def _comparison(row: Mapping[str, Any]) -> dict[str, str]:
@@ -245,10 +247,7 @@ def _texts(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             true = of_prompt[0]["true"]
             written = [{"mask": "true text", "colour": style.INK, "text": _cut(true)}]
             for row in of_prompt:
-                control = row["role"] == "control"
-                name = f"{row['mask']} (control)" if control else row["mask"]
-                colour = style.CONTROL if control else colours[row["mask"]]
-                written.append({"mask": name, "colour": colour, "text": _cut(row["sampled"])})
+                written.append(_swatch(row["mask"], row["role"], colours) | {"text": _cut(row["sampled"])})
             shown.append({"task": task, "prompt": _cut(of_prompt[0]["prompt"]), "written": written})
     return shown
 
@@ -303,8 +302,7 @@ def _swaps(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         shown.append(
             {
                 "task": task,
-                "mask": f"{trained} (control)" if one["role"] == "control" else trained,
-                "colour": style.CONTROL if one["role"] == "control" else colours[trained],
+                **_swatch(trained, one["role"], colours),
                 "tested": tested,
                 "access": "equal" if one["equal_access"] else "unequal",
                 "leaks": bool(one["leaks"]),
@@ -331,12 +329,10 @@ def _representations(rows: Sequence[dict[str, Any]], settings: Settings) -> dict
     colours = style.colours(mask for _, mask in cells)
     shown = []
     for (task, mask), measures in cells.items():
-        control = roles[task, mask] == "control"
         shown.append(
             {
                 "task": task,
-                "mask": f"{mask} (control)" if control else mask,
-                "colour": style.CONTROL if control else colours[mask],
+                **_swatch(mask, roles[task, mask], colours),
                 "values": [
                     number(measures.get((measure, weights), float("nan")), digits)
                     for measure, digits in _MEASURES.items()

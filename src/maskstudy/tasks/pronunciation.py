@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from maskstudy import joint_ngram
 from maskstudy.data.documents import Pair
 from maskstudy.data.padding import lengths, padded
+from maskstudy.data.windows import evenly
 from maskstudy.errors import StudyError
 from maskstudy.parameters import check_whole
 from maskstudy.tasks.task import LARGEST, NOT_SCORED, NOWHERE, Examples
@@ -228,6 +229,5 @@ def _alphabet(name: str, found: set[str], room: int) -> list[str]:
 def _spread(pairs: Sequence[Pair], limit: int | None) -> list[Pair]:
     """All pairs of at most `limit` sources, spread evenly."""
     sources = list(dict.fromkeys(pair.source for pair in pairs))
-    kept = len(sources) if limit is None else min(limit, len(sources))
-    chosen = {sources[place * len(sources) // kept] for place in range(kept)}
+    chosen = {sources[place] for place in evenly(len(sources), len(sources) if limit is None else limit)}
     return [pair for pair in pairs if pair.source in chosen]
