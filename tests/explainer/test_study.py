@@ -70,3 +70,11 @@ def test_a_study_that_declares_nothing_shows_all_comparisons_as_exploratory(tmp_
     assert {row["declared"] for row in found["comparisons"]} == {False}
     assert not found["confirmatory"]
     assert all(math.isfinite(row["effect"]) for row in found["comparisons"])
+
+
+def test_every_metric_that_is_compared_has_a_name(tmp_path):
+    settings = write(tmp_path, {"pronunciation": FakeTask(written=True)}, seeds=2, confirmatory=False)
+    found = collected(Results(tmp_path, Settings.of(settings)))
+    compared = {row["metric"] for row in found["comparisons"]}
+    assert compared == {"accuracy", "nats", "per", "wer"}
+    assert compared <= set(found["metric_names"])

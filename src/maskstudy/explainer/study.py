@@ -25,6 +25,7 @@ def collected(results: Results) -> dict[str, Any]:
         "confidence": settings.confidence,
         "size": statements.size(settings),
         "not_superior": statements.NOT_SUPERIOR,
+        "metric_names": style.METRIC_NAMES,
         "colours": style.colours(cell.mask for cell in settings.cells),
         "dose_response": _dose_response(results),
         "comparisons": [_comparison(row, settings.alpha) for row in _shown(results.comparisons)],

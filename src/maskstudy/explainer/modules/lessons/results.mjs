@@ -7,7 +7,6 @@ import { saveButtons, standalone } from "../save.mjs";
 
 const [WIDE, HIGH] = [560, 300];
 const FRAME = { left: 52, right: 105, top: 16, bottom: 44 };
-const UNITS = { accuracy: "accuracy", nats: "nats per answer" };
 
 export function lesson(study) {
   byId("results-missing").hidden = study !== null;
@@ -119,7 +118,7 @@ function dose({ task, metric, cells }, study) {
     {
       viewBox: `0 0 ${WIDE} ${HIGH}`,
       role: "img",
-      "aria-label": `${task}, ${UNITS[metric]} by look-ahead: ${words.join("; ")}.`,
+      "aria-label": `${task}, ${study.metric_names[metric]} by look-ahead: ${words.join("; ")}.`,
     },
     ...parts,
   );
@@ -128,7 +127,7 @@ function dose({ task, metric, cells }, study) {
   return element(
     "figure",
     { class: "chart" },
-    element("figcaption", {}, `${task}: ${UNITS[metric]} on test data`),
+    element("figcaption", {}, `${task}: ${study.metric_names[metric]} on test data`),
     element(
       "div",
       {},
@@ -210,7 +209,7 @@ function comparison(row, study) {
       "div",
       {},
       element("strong", {}, row.task),
-      ` · ${row.mask_a} − ${row.mask_b}, ${UNITS[row.metric]}`,
+      ` · ${row.mask_a} − ${row.mask_b}, ${study.metric_names[row.metric]}`,
       drawing("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": label }, ...parts),
     ),
     element(
