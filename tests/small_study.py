@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import save_file
 from torch import Tensor
 
+from maskstudy import checkpoints
 from maskstudy.files import write_json
 from maskstudy.model import Transformer
 from maskstudy.shape import ModelShape
@@ -141,6 +143,13 @@ def random_model(shape: ModelShape, seed: int = 0, scale: float = 0.5) -> Transf
         for parameter in model.parameters():
             parameter.copy_(scale * torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
     return model
+
+
+def save_model(run: Path, model: Transformer, mask: str = "causal", task: Mapping[str, Any] = HMM) -> None:
+    """Write a model into the folder of a run, as `train` does."""
+    run.mkdir(parents=True, exist_ok=True)
+    metadata = checkpoints.metadata(cell(mask), task, model.shape)
+    save_file(model.state_dict(), run / "model.safetensors", metadata=metadata)
 
 
 def random_masks(layers: int, length: int, seed: int, share: float = 0.4) -> list[Tensor]:

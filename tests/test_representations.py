@@ -3,6 +3,8 @@ import pytest
 
 from maskstudy import representations
 from maskstudy.audit import random_model
+from maskstudy.errors import StudyError
+from maskstudy.evaluation import build_model
 from maskstudy.representations import chosen, effective_rank, measures, probes, similarity, streams
 from maskstudy.shape import ModelShape
 from small_study import examples
@@ -198,3 +200,9 @@ def test_every_layer_is_measured_and_every_two_masks_are_compared_once():
     assert compared == [("causal", "lookahead-1", 0), ("causal", "full", 0), ("lookahead-1", "full", 0)]
     assert all((row["chance"] is not None) == (row["measure"] in probed) for row in rows)
     assert all((row["other_mask"] is not None) == (row["measure"] == "cka") for row in rows)
+
+
+def test_an_encoder_decoder_is_refused():
+    shape = ModelShape(vocabulary=5, answers=5, length=6, width=8, layers=2, heads=2)
+    with pytest.raises(StudyError, match=r"encoder-decoder: .* no single stream"):
+        streams(build_model("encoder-decoder", shape), "encoder-decoder", examples([[1, 2]], condition_lengths=[1]))

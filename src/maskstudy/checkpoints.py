@@ -68,7 +68,9 @@ def read(path: Path) -> Checkpoint:
             entry = (file.metadata() or {}).get(_ENTRY)
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dictionary)
     except FileNotFoundError:
-        raise StudyError(f"{path}: no such file; give a model.safetensors of a run") from None
+        raise StudyError(
+            f"{path}: no such file; give a model.safetensors of a run, or make it: snakemake {path}"
+        ) from None
     except (SafetensorError, OSError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise StudyError(f"{path}: not a file of weights ({reason}); give a model.safetensors of a run") from None

@@ -26,7 +26,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.preprocessing import StandardScaler
 
-from maskstudy.evaluation import model_input
+from maskstudy.errors import StudyError
+from maskstudy.evaluation import Model, model_input
 from maskstudy.model import Transformer
 from maskstudy.randomness import stream
 from maskstudy.tasks.task import Examples
@@ -49,7 +50,7 @@ def chosen(examples: Examples) -> Examples:
 
 
 @torch.inference_mode()
-def streams(model: Transformer, mask: str, examples: Examples) -> list[Stream]:
+def streams(model: Model, mask: str, examples: Examples) -> list[Stream]:
     """The residual stream at every real position, before the first block and after each.
 
     Args:
@@ -59,7 +60,12 @@ def streams(model: Transformer, mask: str, examples: Examples) -> list[Stream]:
 
     Returns:
         `layers + 1` arrays `[positions, width]`, positions in row-major order of the examples.
+
+    Raises:
+        StudyError: the model is an encoder–decoder.
     """
+    if not isinstance(model, Transformer):
+        raise StudyError(f"mask {mask}: an encoder–decoder has no single stream whose layers could be compared")
     model.eval()
     tokens, masks, _ = model_input(mask, model.shape.layers, examples)
     real = torch.from_numpy(_real(examples)[:, : tokens.shape[1]])

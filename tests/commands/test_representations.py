@@ -1,5 +1,4 @@
 import pytest
-from safetensors.torch import save_file
 
 from maskstudy import tasks
 from maskstudy.audit import random_model as random_weights
@@ -9,7 +8,7 @@ from maskstudy.files import read_table
 from maskstudy.representations import chosen, measures, streams
 from maskstudy.schemas import REPRESENTATIONS
 from maskstudy.shape import build_shape
-from small_study import HMM, MODEL, cell, random_model, settings
+from small_study import HMM, MODEL, cell, random_model, save_model, settings
 
 SEEDS = [0, 2]
 CELLS = [one | {"seeds": SEEDS} for one in (cell(), cell("full", "control"))]
@@ -34,9 +33,7 @@ def models():
 def results(tmp_path, models):
     write_examples(tmp_path / "data/hmm_tagging/test.parquet", TEST)
     for (mask, seed), model in models.items():
-        folder = tmp_path / f"runs/hmm_tagging/{mask}/seed-{seed}"
-        folder.mkdir(parents=True)
-        save_file(model.state_dict(), folder / "model.safetensors")
+        save_model(tmp_path / f"runs/hmm_tagging/{mask}/seed-{seed}", model, mask)
     return tmp_path
 
 

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from safetensors.torch import save_file
 
 from maskstudy import tasks
 from maskstudy.commands import supervision
@@ -13,7 +12,7 @@ from maskstudy.schemas import SUPERVISION
 from maskstudy.scoring import score
 from maskstudy.shape import build_shape
 from maskstudy.supervision import final_only
-from small_study import MODEL, cell, random_model, settings
+from small_study import MODEL, cell, random_model, save_model, settings
 
 EVERY = {"kind": "next_byte", "parameters": {"length": 9}, "dataset": "wikitext2"}
 FINAL = {"kind": "final_byte", "parameters": {"length": 8}, "dataset": "wikitext2"}
@@ -42,7 +41,7 @@ def results(tmp_path, models):
             given = {"parameters": 7, "steps": 5, "tokens_seen": 60, "targets_seen": 50 + number, "train_flops": 1e6}
             write_json(folder / "metrics.json", run | given)
             if one["task"] == "every":
-                save_file(models[seed].state_dict(), folder / "model.safetensors")
+                save_model(folder, models[seed], one["mask"], EVERY)
     return tmp_path
 
 

@@ -1,5 +1,4 @@
 import pytest
-from safetensors.torch import save_file
 
 from maskstudy import tasks
 from maskstudy.audit import find_leak, scored_access_digest
@@ -11,7 +10,7 @@ from maskstudy.files import read_table, write_json
 from maskstudy.schemas import SWAPS
 from maskstudy.scoring import score
 from maskstudy.shape import build_shape
-from small_study import HMM, MODEL, cell, random_model, settings
+from small_study import HMM, MODEL, cell, random_model, save_model, settings
 
 MASKS = ["causal", "prefix", "full"]  # without a condition, prefix is causal
 SEEDS = [0, 3]
@@ -41,7 +40,7 @@ def results(tmp_path, models):
         folder = tmp_path / f"runs/hmm_tagging/{mask}/seed-{seed}"
         own = score(log_probabilities(model, mask, TEST), TEST).metrics()
         write_json(folder / "metrics.json", {**cell(mask), "seed": seed, "metrics": own})
-        save_file(model.state_dict(), folder / "model.safetensors")
+        save_model(folder, model, mask)
     return tmp_path
 
 

@@ -6,14 +6,13 @@ Reads `data/` and `runs/` of a results folder; writes `representations/TASK.parq
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 
 from maskstudy import schemas, tasks
 from maskstudy.audit import random_model
 from maskstudy.commands import options
+from maskstudy.commands.trained import trained_model
 from maskstudy.data.examples import read_examples
 from maskstudy.files import write_rows
-from maskstudy.model import Transformer
 from maskstudy.representations import chosen, measures, streams
 from maskstudy.shape import build_shape
 
@@ -34,19 +33,18 @@ def main(arguments: list[str]) -> None:
     torch.set_num_threads(1)
     name, seeds = settings["cells"][0]["task"], settings["cells"][0]["seeds"]  # the same for all cells of a task
     roles = {cell["mask"]: cell["role"] for cell in settings["cells"]}
-    model = Transformer(build_shape(tasks.build(settings["task"]), settings["model"]))
+    shape = build_shape(tasks.build(settings["task"]), settings["model"])
     examples = chosen(read_examples(results / "data" / name / "test.parquet"))
     found: list[dict[str, Any]] = []
     for place, seed in enumerate(seeds):
         layers = {}
         for mask in roles:
-            folder = results / "runs" / name / mask / f"seed-{seed}"
-            model.load_state_dict(load_file(folder / "model.safetensors"))
+            model = trained_model(results / "runs" / name / mask / f"seed-{seed}", mask, shape)
             layers[mask] = streams(model, mask, examples)
         rows = [{"weights": "trained", **row} for row in measures(layers, examples)]
         if place < RANDOM:
-            model.load_state_dict(random_model(model.shape, seed).state_dict())
-            layers = {mask: streams(model, mask, examples) for mask in roles}
+            untrained = random_model(shape, seed).float()
+            layers = {mask: streams(untrained, mask, examples) for mask in roles}
             rows += [{"weights": "random", **row} for row in measures(layers, examples)]
         found += [{"task": name, "role": roles[row["mask"]], "seed": seed, **row} for row in rows]
     write_rows(results / "representations" / f"{name}.parquet", found, schemas.REPRESENTATIONS)

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
-from safetensors.torch import load_file
+import torch
 
+from maskstudy import checkpoints
+from maskstudy.errors import StudyError
 from maskstudy.evaluation import Model, build_model
-from maskstudy.shape import ModelShape
+from maskstudy.shape import BLOCK, ModelShape
 
 
 def trained_model(run: Path, mask: str, shape: ModelShape) -> Model:
@@ -15,7 +17,19 @@ def trained_model(run: Path, mask: str, shape: ModelShape) -> Model:
         run: its folder.
         mask: the one that it was trained under.
         shape: as `build_model` takes it.
+
+    Raises:
+        StudyError: the weights are missing, not readable, or those of another mask, shape or kind of block.
     """
+    path = run / "model.safetensors"
+    found = checkpoints.read(path)
+    for name, written, asked in (
+        ("mask", found.cell["mask"], mask),
+        ("shape", found.shape, shape),
+        ("block", found.block, BLOCK),
+    ):
+        if written != asked:
+            raise StudyError(f"{path}: trained with {name} {written}, not {asked}; delete it and run snakemake {path}")
     model = build_model(mask, shape)
-    model.load_state_dict(load_file(run / "model.safetensors"))
+    model.load_state_dict({tensor: torch.from_numpy(weights) for tensor, weights in found.weights.items()})
     return model
