@@ -11,6 +11,7 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adamw import adamw
 
 # Coefficients of the quintic iteration, and how often it is applied (Jordan et al. 2024, "Newton–Schulz iteration").
 _LINEAR, _CUBIC, _QUINTIC = 3.4445, -4.7750, 2.0315
@@ -56,6 +57,41 @@ class Muon:
                 parameter.mul_(1 - learning_rate * weight_decay).add_(change, alpha=-scale)
 
 
+class AdamW:
+    """AdamW for a group of parameters (Loshchilov & Hutter 2019, "Decoupled Weight Decay Regularization", algorithm 2).
+
+    The fused step of `torch.optim.AdamW`, whose class would load PyTorch's compiler: a second and more of every run.
+    """
+
+    def __init__(self, parameters: Sequence[nn.Parameter], weight_decay: float) -> None:
+        """Start with averages of 0."""
+        self.parameters = list(parameters)
+        self.weight_decay = weight_decay
+        self.averages = [torch.zeros_like(parameter) for parameter in parameters]
+        self.squares = [torch.zeros_like(parameter) for parameter in parameters]
+        self.steps = [torch.zeros((), device=parameter.device) for parameter in parameters]
+
+    @torch.no_grad()
+    def step(self, learning_rate: float) -> None:
+        """One step; every parameter has a gradient."""
+        adamw(
+            cast(list[Tensor], self.parameters),
+            [cast(Tensor, parameter.grad) for parameter in self.parameters],
+            self.averages,
+            self.squares,
+            [],
+            self.steps,
+            fused=True,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.95,
+            lr=learning_rate,
+            weight_decay=self.weight_decay,
+            eps=1e-8,
+            maximize=False,
+        )
+
+
 class MuonWithAdamW:
     """The optimiser of the study: Muon for matrices inside blocks, AdamW for embeddings, positions, norms, answers."""
 
@@ -68,18 +104,10 @@ class MuonWithAdamW:
         inside = {name for name, parameter in model.named_parameters() if "blocks." in name and parameter.dim() == 2}
         named = dict(model.named_parameters())
         self.muon = Muon([named[name] for name in named if name in inside])
-        self.adamw = torch.optim.AdamW(
-            [named[name] for name in named if name not in inside],
-            lr=adamw_learning_rate,
-            betas=(0.9, 0.95),
-            weight_decay=weight_decay,
-            fused=True,
-        )
+        self.adamw = AdamW([named[name] for name in named if name not in inside], weight_decay)
 
     def step(self, factor: float) -> None:
         """One step at `factor` times the peak learning rates; the gradients are cleared afterwards."""
-        for group in self.adamw.param_groups:
-            group["lr"] = self.adamw_learning_rate * factor
-        self.adamw.step()
+        self.adamw.step(self.adamw_learning_rate * factor)
         self.muon.step(self.learning_rate * factor, self.weight_decay)
         self.model.zero_grad(set_to_none=True)

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ FILES = ("model.safetensors", "history.parquet", "cost.json", "timing.json")
 PURE = FILES[:-1]  # functions of their inputs: wall time stands in timing.json alone
 
 
-def run(
+def arguments(
     folder,
     run="run",
     seed=0,
@@ -40,9 +42,11 @@ def run(
         "tuning": folder / "tuning.json",
         "run": folder / run,
     }
-    train.main(
-        [*given, "--seed", str(seed), *(part for name, path in paths.items() for part in (f"--{name}", str(path)))]
-    )
+    return [*given, "--seed", str(seed), *(part for name, path in paths.items() for part in (f"--{name}", str(path)))]
+
+
+def run(folder, run="run", **given):
+    train.main(arguments(folder, run, **given))
     return folder / run
 
 
@@ -185,3 +189,12 @@ def test_progress_is_printed_with_the_name_of_the_run(study, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     assert all(line.startswith("hmm_tagging causal seed 4  step ") for line in lines)
+
+
+def test_a_run_does_not_pay_for_loading_the_compiler_of_pytorch(study):
+    code = (
+        "import sys; from maskstudy.commands import train; train.main(sys.argv[1:]);"
+        "print('torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments(study)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
