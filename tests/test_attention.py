@@ -1,4 +1,5 @@
 import math
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from maskstudy.attention import additive_mask, fused_attention, textbook_attention
+from maskstudy.attention import Sight, additive_mask, fused_attention, textbook_attention
 from maskstudy.masks import both, causal, full, layer_masks, matrix, present
 from small_study import MASK_NAMES
 
@@ -197,6 +198,18 @@ def test_the_output_of_an_empty_row_may_be_thrown_away(form):
         assert gradient.abs().sum() > 0
 
 
+@pytest.mark.parametrize("content", [1.0, math.nan])
+@pytest.mark.parametrize("form", [textbook, fused_attention])
+def test_where_there_are_no_keys_all_is_zero(form, content):
+    inputs = vectors(3, 0)
+    with torch.no_grad():
+        inputs[0][:] = content
+    output = form(*inputs, torch.ones(3, 0, dtype=torch.bool))
+    assert output.shape == (2, 2, 3, 3)
+    assert (output == 0).all()
+    assert (gradients(output, inputs)[0] == 0).all()
+
+
 def test_the_kernel_is_never_given_a_row_without_a_key(monkeypatch):
     """What a kernel makes of such a row differs between backends; and `is_causal` is not for it to decide."""
     given, kernel = [], F.scaled_dot_product_attention
@@ -213,6 +226,37 @@ def test_the_kernel_is_never_given_a_row_without_a_key(monkeypatch):
     assert options["attn_mask"].any(-1).all()
     assert torch.equal(options["attn_mask"] & mask.any(-1, keepdim=True), mask)
     assert not options.get("is_causal", False)
+
+
+# --- what follows from a mask, worked out once ------------------------------------------------------------------------
+
+
+@quick
+@given(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2**31), st.sampled_from([0.2, 0.6, 0.9, 1.0]))
+def test_sight_is_who_sees_and_who_is_seen(queries, keys, seed, share):
+    mask = torch.rand(2, 1, queries, keys, generator=torch.Generator().manual_seed(seed)) < share
+    sight = Sight(mask)
+    sees = [[any(row) for row in of_one[0].tolist()] for of_one in mask]
+    seen = [[any(of_one[0, :, key].tolist()) for key in range(keys)] for of_one in mask]
+    assert sight.sees_something.squeeze(-1).squeeze(1).tolist() == sees
+    assert sight.is_seen.squeeze(-1).squeeze(1).tolist() == seen
+    assert sight.excludes_nothing is all(chain(*sees, *seen))
+
+
+@quick
+@given(st.integers(1, 4), st.integers(0, 2), st.integers(0, 2**31), st.sampled_from([0.3, 0.7, 1.0]), st.booleans())
+def test_a_sight_that_is_shared_gives_every_bit_that_the_mask_gives(queries, further, seed, share, empty_row):
+    mask = torch.rand(2, 1, queries, queries + further, generator=torch.Generator().manual_seed(seed)) < share
+    mask[0, 0, 0] &= not empty_row
+    sight = Sight(mask)
+    for layer in range(2):
+        inputs = vectors(queries, queries + further, seed + layer)
+        with torch.no_grad():
+            inputs[1][1, :, 0] = math.nan  # no harm where nobody sees it, in whichever layer
+        by_mask, by_sight = fused_attention(*inputs, mask), fused_attention(*inputs, sight)
+        torch.testing.assert_close(by_sight, by_mask, rtol=0, atol=0, equal_nan=True)
+        for one, other in zip(gradients(by_sight, inputs), gradients(by_mask, inputs), strict=True):
+            torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
 
 
 # --- what is cut off may hold anything --------------------------------------------------------------------------------
@@ -353,6 +397,7 @@ def test_anything_but_a_boolean_mask_is_refused(mask):
     for refusing in (
         lambda: textbook_attention(queries, keys, values, mask),
         lambda: fused_attention(queries, keys, values, mask),
+        lambda: Sight(mask),
         lambda: additive_mask(mask),
     ):
         with pytest.raises(TypeError, match="a boolean mask is needed"):

@@ -92,7 +92,11 @@ def test_a_step_stays_on_the_device_of_the_model(monkeypatch, mask, positions):
     """On `meta`, a device without numbers: an operation on tensors of two devices fails there as on any other."""
     for module in (model, encoder_decoder):  # which looks into its mask, where `meta` has nothing to see
         monkeypatch.setattr(
-            module, "fused_attention", lambda *qkv_mask_dropout: F.scaled_dot_product_attention(*qkv_mask_dropout)
+            module,
+            "fused_attention",
+            lambda queries, keys, values, sight, dropout: F.scaled_dot_product_attention(
+                queries, keys, values, sight.mask, dropout
+            ),
         )
     shape = ModelShape(5, 5, 6, width=8, layers=2, heads=2, positions=positions, dropout=0.1)
     trained = build_model(mask, shape).to(META).train()

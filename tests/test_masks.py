@@ -20,6 +20,7 @@ from maskstudy.masks import (
     causal,
     check_boolean,
     condition,
+    each_once,
     either,
     encoder_decoder_masks,
     full,
@@ -463,6 +464,28 @@ def test_an_unknown_mask_is_one_line_that_says_what_is_allowed(name):
         layer_masks(name, 2, 4)
     assert repr(name) in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+# --- masks that layers share ------------------------------------------------------------------------------------------
+
+
+def test_what_is_made_of_a_mask_is_made_once_for_the_layers_that_share_it():
+    first, later = matrix(full, 3), matrix(causal, 3)
+    equal = later.clone()  # the same pattern in a tensor of its own
+    looked_at = []
+
+    def last_row(mask):
+        looked_at.append(mask)
+        return mask[-1:]
+
+    rows = each_once(last_row, [later, first, later, equal, first])
+    assert [mask is one for mask, one in zip(looked_at, (later, first, equal), strict=True)] == [True] * 3
+    for row, mask in zip(rows, (later, first, later, equal, first), strict=True):
+        assert torch.equal(row, mask[-1:])
+    assert rows[0] is rows[2]
+    assert rows[1] is rows[4]
+    assert rows[3] is not rows[0]
+    assert each_once(last_row, []) == []
 
 
 # --- what may be kept -------------------------------------------------------------------------------------------------

@@ -6,6 +6,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maskstudy import attention
+from maskstudy import model as model_module
+from maskstudy.attention import Sight
 from maskstudy.cache import KeyValueCache
 from maskstudy.errors import StudyError
 from maskstudy.masks import access, both, causal, full, layer_masks, matrix, present, same_document
@@ -168,12 +171,51 @@ def in_numpy(model, tokens, masks):
 
 
 @quick
-@given(st.sampled_from(POSITIONS), st.sampled_from([1, 2, 4]), st.integers(1, LENGTH), st.integers(0, 2**31))
-def test_a_whole_pass_is_the_formula_in_numpy(positions, heads, length, seed):
+@given(
+    st.sampled_from(POSITIONS),
+    st.sampled_from([1, 2, 4]),
+    st.integers(1, LENGTH),
+    st.integers(0, 2**31),
+    st.lists(st.integers(0, LAYERS - 1), min_size=LAYERS, max_size=LAYERS),
+)
+def test_a_whole_pass_is_the_formula_in_numpy(positions, heads, length, seed, mask_of_layer):
+    """Layers share masks or have their own; some rows, in some layers alone, are empty."""
     model = random_model(shape(positions=positions, heads=heads, width=8), seed)
-    masks, tokens = random_masks(LAYERS, length, seed), drawn_tokens(1, length, seed)
+    drawn, tokens = random_masks(LAYERS, length, seed), drawn_tokens(1, length, seed)
+    masks = [drawn[number] for number in mask_of_layer]
     expected = in_numpy(model, tokens[0].numpy(), [mask.numpy() for mask in masks])
     np.testing.assert_allclose(model(tokens, masks)[0].detach().numpy(), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("blind_layer", range(LAYERS))
+def test_a_query_that_sees_nothing_in_one_layer_alone_keeps_its_stream_there(blind_layer):
+    model, tokens = random_model(shape()), drawn_tokens(1, LENGTH)
+    masks = layer_masks("causal", LAYERS, LENGTH)
+    masks[blind_layer] = masks[blind_layer].clone()
+    masks[blind_layer][2] = False
+    expected = in_numpy(model, tokens[0].numpy(), [mask.numpy() for mask in masks])
+    np.testing.assert_allclose(model(tokens, masks)[0].detach().numpy(), expected, atol=1e-9)
+    streams = model.streams(tokens, masks)
+    for layer, block in enumerate(model.blocks):
+        alone = block.worked(streams[layer])[:, 2]  # what the block makes of it without attention
+        assert torch.allclose(streams[layer + 1][:, 2], alone, rtol=0, atol=1e-10) is (layer == blind_layer)
+
+
+def test_a_pass_looks_at_each_mask_once_however_many_layers_share_it(monkeypatch):
+    looked_at = []
+
+    class Watched(Sight):
+        def __init__(self, mask):
+            looked_at.append(mask)
+            super().__init__(mask)
+
+    for module in (attention, model_module):
+        monkeypatch.setattr(module, "Sight", Watched)
+    model, tokens = random_model(shape()), drawn_tokens(1, LENGTH)
+    for name, different in (("causal", 1), ("lookahead-1", 2)):
+        looked_at.clear()
+        model(tokens, layer_masks(name, LAYERS, LENGTH))
+        assert len(looked_at) == different
 
 
 # --- padding ----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ are cleared before they are multiplied with anything.
 """
 
 import math
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -20,6 +21,41 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from maskstudy.masks import check_boolean
+
+
+class Sight:
+    """Who sees and who is seen under a mask, each worked out when it is first asked for.
+
+    Layers that share a mask can share its sight, so that all of this is done once for all of them.
+    """
+
+    def __init__(self, mask: Tensor) -> None:
+        """Of a bool mask `[..., queries, keys]`; True = may attend.
+
+        Raises:
+            TypeError: `mask` is not boolean.
+        """
+        check_boolean(mask, "attention under a mask")
+        self.mask = mask
+
+    @cached_property
+    def excludes_nothing(self) -> bool:
+        """Whether every query sees something and every key is seen."""
+        if (
+            self.mask.numel() and self.mask.all()
+        ):  # as that of a newest token, which sees all before it: one look is enough
+            return True
+        return bool(self.sees_something.all() & self.is_seen.all())
+
+    @cached_property
+    def sees_something(self) -> Tensor:
+        """The queries that may attend to some key, `[..., queries, 1]`."""
+        return self.mask.any(-1).unsqueeze(-1)
+
+    @cached_property
+    def is_seen(self) -> Tensor:
+        """The keys that some query may attend to, `[..., keys, 1]`."""
+        return self.mask.any(-2).unsqueeze(-1)
 
 
 class TextbookAttention(NamedTuple):
@@ -57,17 +93,19 @@ def textbook_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tens
         TypeError: `mask` is not boolean.
     """
     additive = additive_mask(mask, queries.dtype)  # ..., queries, keys
-    sees_something, is_seen = _sight(mask)
-    queries, keys, values = _harmless(queries, keys, values, sees_something, is_seen)
+    sight = Sight(mask)
+    queries, keys, values = _harmless(queries, keys, values, sight)
     scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])  # ..., queries, keys
     # scores + M, also where a masked score overflowed and ∞ − ∞ would be NaN. A row that sees nothing gets finite
     # scores here and weight 0 below, so that no 0/0 enters the gradient.
-    masked = scores.masked_fill(~mask, -math.inf).masked_fill(~sees_something, 0.0)  # ..., queries, keys
-    weights = torch.softmax(masked, dim=-1) * sees_something  # ..., queries, keys
+    masked = scores.masked_fill(~mask, -math.inf).masked_fill(~sight.sees_something, 0.0)  # ..., queries, keys
+    weights = torch.softmax(masked, dim=-1) * sight.sees_something  # ..., queries, keys
     return TextbookAttention(scores, additive, weights, weights @ values)
 
 
-def fused_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor, dropout: float = 0.0) -> Tensor:
+def fused_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | Sight, dropout: float = 0.0
+) -> Tensor:
     """The output of attention by PyTorch's fused kernel.
 
     Always one combined boolean mask and never `is_causal`: that flag aligns queries and keys at the top left, and
@@ -77,7 +115,8 @@ def fused_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor,
         queries: `[batch, heads, queries, width]`.
         keys: `[batch, heads, keys, width]`.
         values: `[batch, heads, keys, width]`.
-        mask: bool, broadcastable to `[batch, heads, queries, keys]`; True = may attend.
+        mask: bool, broadcastable to `[batch, heads, queries, keys]`; True = may attend. Or the `Sight` of such a mask,
+            where several layers share it.
         dropout: share of attention weights dropped; 0 in evaluation.
 
     Returns:
@@ -86,25 +125,18 @@ def fused_attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor,
     Raises:
         TypeError: `mask` is not boolean.
     """
-    check_boolean(mask, "fused_attention(mask)")
-    sees_something, is_seen = _sight(mask)
-    if sees_something.all() & is_seen.all():  # the ordinary case: nothing to clear, no row to neutralise
-        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=dropout)
-    queries, keys, values = _harmless(queries, keys, values, sees_something, is_seen)
-    output = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask | ~sees_something, dropout_p=dropout)
-    return output * sees_something
+    sight = mask if isinstance(mask, Sight) else Sight(mask)
+    if sight.excludes_nothing:  # the ordinary case: nothing to clear, no row to neutralise
+        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=sight.mask, dropout_p=dropout)
+    queries, keys, values = _harmless(queries, keys, values, sight)
+    neutralised = sight.mask | ~sight.sees_something
+    output = F.scaled_dot_product_attention(queries, keys, values, attn_mask=neutralised, dropout_p=dropout)
+    return output * sight.sees_something
 
 
-def _sight(mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Which queries see something and which keys are seen: `[..., queries, 1]` and `[..., keys, 1]`."""
-    return mask.any(-1).unsqueeze(-1), mask.any(-2).unsqueeze(-1)
-
-
-def _harmless(
-    queries: Tensor, keys: Tensor, values: Tensor, sees_something: Tensor, is_seen: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
+def _harmless(queries: Tensor, keys: Tensor, values: Tensor, sight: Sight) -> tuple[Tensor, Tensor, Tensor]:
     """The inputs without NaN and infinity where the mask cuts them off."""
-    return _cleared(queries, sees_something), _cleared(keys, is_seen), _cleared(values, is_seen)
+    return _cleared(queries, sight.sees_something), _cleared(keys, sight.is_seen), _cleared(values, sight.is_seen)
 
 
 def _cleared(vectors: Tensor, kept: Tensor) -> Tensor:

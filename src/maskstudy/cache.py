@@ -35,10 +35,10 @@ class LayerCache:
         begin, end = self.filled, self.filled + keys.shape[2]
         if end > self.keys.shape[2]:
             raise StudyError(f"cache: {end} tokens, but there is room for {self.keys.shape[2]}")
-        self.keys[:, :, begin:end] = keys
-        self.values[:, :, begin:end] = values
+        self.keys.narrow(2, begin, end - begin).copy_(keys)
+        self.values.narrow(2, begin, end - begin).copy_(values)
         self.filled = end
-        return self.keys[:, :, :end], self.values[:, :, :end]
+        return self.keys.narrow(2, 0, end), self.values.narrow(2, 0, end)
 
     def select(self, rows: Tensor) -> None:
         """Go on with the texts at `rows` `[new batch]`, which may name a text twice or not at all."""

@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from maskstudy.attention import fused_attention
+from maskstudy.attention import Sight, fused_attention
 from maskstudy.cache import KeyValueCache, LayerCache
 from maskstudy.errors import StudyError
 from maskstudy.masks import EncoderDecoderMasks
@@ -49,7 +49,7 @@ class CrossAttention(nn.Module):
         keys = keys if turns is None else rotate(keys, turns)
         return Source(keys.transpose(1, 2), values.transpose(1, 2))
 
-    def forward(self, stream: Tensor, source: Source, mask: Tensor, turns: Tensor | None) -> Tensor:
+    def forward(self, stream: Tensor, source: Source, mask: Tensor | Sight, turns: Tensor | None) -> Tensor:
         """`[batch, target, width]` -> the same shape."""
         queries = self.project_target(stream).unflatten(-1, (self.heads, -1))  # batch, target, heads, head width
         queries = queries if turns is None else rotate(queries, turns)
@@ -70,7 +70,7 @@ class DecoderBlock(Block):
     def decoded(
         self,
         stream: Tensor,
-        masks: tuple[Tensor, Tensor],
+        masks: tuple[Tensor | Sight, Tensor | Sight],
         source: Source,
         turns: Tensor | None,
         cache: LayerCache | None = None,
@@ -186,8 +186,9 @@ class EncoderDecoder(nn.Module):
         if self.position is not None:
             stream = stream + self.position[where]
         turns = rotation(self.shape, where, stream)
+        sight = Sight(mask)
         for block in self.encoder_blocks:
-            stream = block(stream, mask, turns)
+            stream = block(stream, sight, turns)
         stream = self.encoder_norm(stream)
         return [block.cross.source(stream, turns) for block in cast(list[DecoderBlock], self.decoder_blocks)]
 
@@ -206,6 +207,7 @@ class EncoderDecoder(nn.Module):
         turns = rotation(self.shape, where, stream)
         layers = [None] * len(self.decoder_blocks) if cache is None else cache.layers
         blocks = cast(list[DecoderBlock], self.decoder_blocks)
+        sights = Sight(masks[0]), Sight(masks[1])
         for block, of_source, layer in zip(blocks, source, layers, strict=True):
-            stream = block.decoded(stream, masks, of_source, turns, layer)
+            stream = block.decoded(stream, sights, of_source, turns, layer)
         return stream

@@ -18,7 +18,7 @@ from maskstudy.cache import KeyValueCache
 from maskstudy.encoder_decoder import EncoderDecoder, Source
 from maskstudy.errors import StudyError
 from maskstudy.evaluation import Model
-from maskstudy.masks import encoder_decoder_masks, is_settled, layer_masks
+from maskstudy.masks import each_once, encoder_decoder_masks, is_settled, layer_masks
 from maskstudy.model import Transformer
 from maskstudy.randomness import categories
 from maskstudy.tasks.task import NOT_SCORED, NOWHERE, Examples, next_tokens
@@ -246,7 +246,7 @@ class _TransformerReader:
         """The answers `[texts, answers]` at the position before `place`, the newest."""
         if self.cache is not None and place <= self.most:
             begin = self.cache.filled
-            masks = [mask[..., begin:place, :place] for mask in self.masks]
+            masks = each_once(lambda mask: mask[..., begin:place, :place], self.masks)
             places = self._places(0, place, begin)
             return self.model(self.tokens[:, begin:place], masks, places=places, cache=self.cache)[:, -1]
         begin = max(0, place - self.most)
@@ -261,7 +261,9 @@ class _TransformerReader:
         self.conditions = None if self.conditions is None else self.conditions[rows]
         if self.cache is not None:
             self.cache.select(rows)
-            self.masks = [mask[rows] if mask.dim() == 4 and len(mask) == texts else mask for mask in self.masks]
+            self.masks = each_once(
+                lambda mask: mask[rows] if mask.dim() == 4 and len(mask) == texts else mask, self.masks
+            )
 
     def _masks(self, begin: int, end: int) -> list[Tensor]:
         """Of all layers, over the tokens from `begin` to `end`."""

@@ -42,7 +42,7 @@ To add a mask, add one entry to `MASKS`.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -51,6 +51,7 @@ from maskstudy.errors import StudyError
 from maskstudy.shape import encoder_layers
 
 Predicate = Callable[[Tensor, Tensor], Tensor]
+Changed = TypeVar("Changed")
 
 
 # --- predicates -------------------------------------------------------------------------------------------------------
@@ -235,6 +236,13 @@ def access(masks: Sequence[Tensor]) -> Tensor:
         # A sum of at most `length` ones is exact in float32, and matrix products of booleans do not exist.
         seen = ((layer_mask | own).float() @ seen.float()) > 0
     return seen
+
+
+def each_once(change: Callable[[Tensor], Changed], masks: Sequence[Tensor]) -> list[Changed]:
+    """What `change` makes of the mask of each layer; for layers that share one tensor it is made once, and shared."""
+    distinct = {id(mask): mask for mask in masks}
+    changed = {key: change(mask) for key, mask in distinct.items()}
+    return [changed[id(mask)] for mask in masks]
 
 
 def is_settled(masks: Sequence[Tensor], begin: int) -> bool:

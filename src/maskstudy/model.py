@@ -13,9 +13,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from maskstudy.attention import fused_attention, textbook_attention
+from maskstudy.attention import Sight, fused_attention, textbook_attention
 from maskstudy.cache import KeyValueCache, LayerCache
 from maskstudy.errors import StudyError
+from maskstudy.masks import each_once
 from maskstudy.shape import ModelShape, forward_flops
 
 
@@ -67,20 +68,22 @@ class SelfAttention(nn.Module):
         """`[batch, length, width]` -> three times `[batch, heads, length, head width]`."""
         batch, length, width = stream.shape
         projected = self.project_in(stream).view(batch, length, 3 * self.heads, width // self.heads)
-        compared, values = projected.split([2 * self.heads, self.heads], dim=2)
+        compared, values = projected.split_with_sizes([2 * self.heads, self.heads], dim=2)
         if rotation is not None:
             compared = rotate(compared, rotation)
         queries, keys = compared.chunk(2, dim=2)  # each batch, length, heads, head width
         return queries.transpose(1, 2), keys.transpose(1, 2), values.transpose(1, 2)
 
-    def forward(self, stream: Tensor, mask: Tensor, rotation: Tensor | None, cache: LayerCache | None = None) -> Tensor:
+    def forward(
+        self, stream: Tensor, mask: Tensor | Sight, rotation: Tensor | None, cache: LayerCache | None = None
+    ) -> Tensor:
         """`[batch, length, width]` -> the same shape. The keys are those of the cache too, if there is one."""
         queries, keys, values = self.queries_keys_values(stream, rotation)
         if cache is not None:
             keys, values = cache.extended(keys, values)
         dropout = self.dropout if self.training else 0.0
         mixed = fused_attention(queries, keys, values, mask, dropout)  # batch, heads, length, head width
-        return self.project_out(mixed.transpose(1, 2).reshape(stream.shape))
+        return self.project_out(mixed.transpose(1, 2).flatten(2))
 
     def weights(self, stream: Tensor, mask: Tensor, rotation: Tensor | None) -> Tensor:
         """The attention weights `[batch, heads, length, length]`, by the textbook form, without dropout."""
@@ -101,11 +104,15 @@ class Block(nn.Module):
         self.contract = nn.Linear(inner, shape.width, bias=False)
         self.dropout = shape.dropout
 
-    def forward(self, stream: Tensor, mask: Tensor, rotation: Tensor | None, cache: LayerCache | None = None) -> Tensor:
+    def forward(
+        self, stream: Tensor, mask: Tensor | Sight, rotation: Tensor | None, cache: LayerCache | None = None
+    ) -> Tensor:
         """`[batch, length, width]` -> the same shape."""
         return self.worked(self.mixed(stream, mask, rotation, cache))
 
-    def mixed(self, stream: Tensor, mask: Tensor, rotation: Tensor | None, cache: LayerCache | None = None) -> Tensor:
+    def mixed(
+        self, stream: Tensor, mask: Tensor | Sight, rotation: Tensor | None, cache: LayerCache | None = None
+    ) -> Tensor:
         """The stream and what attention adds to it."""
         return stream + self.dropped(self.attention(self.attention_norm(stream), mask, rotation, cache))
 
@@ -189,8 +196,9 @@ class Transformer(nn.Module):
         rotation = self.rotation(where, stream)
         layers = [None] * self.shape.layers if cache is None else cache.layers
         streams = [stream]
-        for block, mask, layer in zip(self.blocks, masks, layers, strict=True):
-            streams.append(block(streams[-1], mask, rotation, layer))
+        sights = each_once(Sight, masks)
+        for block, sight, layer in zip(self.blocks, sights, layers, strict=True):
+            streams.append(block(streams[-1], sight, rotation, layer))
         return streams
 
     def attention_weights(self, tokens: Tensor, masks: Sequence[Tensor]) -> list[Tensor]:
@@ -221,17 +229,19 @@ def rotation(shape: ModelShape, where: slice | Tensor, like: Tensor) -> Tensor |
     """
     if shape.positions != "rotary":
         return None
-    turns = rotary_turns(shape.length, shape.width // shape.heads)
-    return turns[where].to(like.device, _computed_in(like.dtype).to_complex()).unsqueeze(-2)
+    dtype = _computed_in(like.dtype).to_complex()
+    return rotary_turns(shape.length, shape.width // shape.heads, dtype, like.device)[where].unsqueeze(-2)
 
 
 @cache
-def rotary_turns(length: int, head_width: int) -> Tensor:
-    """`[length, head_width / 2]` complex: exp(i · position · 10000^(−2k / head_width)) (Su et al. 2021, §3.2.2)."""
+def rotary_turns(
+    length: int, head_width: int, dtype: torch.dtype = torch.complex128, device: torch.device | None = None
+) -> Tensor:
+    """`[length, head width / 2]` complex: exp(i · position · 10000^(−2k / head_width)) (Su et al. 2021, §3.2.2)."""
     with torch.inference_mode(False):  # kept for later passes, and some of these want gradients
         frequencies = 10000.0 ** (-torch.arange(0, head_width, 2, dtype=torch.float64) / head_width)
         angles = torch.arange(length, dtype=torch.float64)[:, None] * frequencies  # length, head width / 2
-        return torch.polar(torch.ones_like(angles), angles)
+        return torch.polar(torch.ones_like(angles), angles).to(device, dtype)
 
 
 def rotate(vectors: Tensor, turns: Tensor) -> Tensor:
@@ -243,9 +253,9 @@ def rotate(vectors: Tensor, turns: Tensor) -> Tensor:
         vectors: `[batch, length, heads, head width]`.
         turns: `[length, 1, head width / 2]` complex, of `rotary_turns`; or one such an example.
     """
-    wide = vectors.to(_computed_in(vectors.dtype))  # there are no complex numbers of two bfloat16
+    wide = vectors.to(dtype=_computed_in(vectors.dtype))  # there are no complex numbers of two bfloat16
     pairs = torch.view_as_complex(wide.unflatten(-1, (-1, 2)))  # batch, length, heads, head width / 2
-    return torch.view_as_real(pairs * turns).flatten(-2).to(vectors.dtype)
+    return torch.view_as_real(pairs * turns).flatten(-2).to(dtype=vectors.dtype)
 
 
 def initialise(model: nn.Module) -> None:

@@ -216,7 +216,7 @@ MUTANTS = [
     Mutant(
         "the mask dropped on the fused path",
         "attention.py",
-        "attn_mask=mask, dropout_p",
+        "attn_mask=sight.mask, dropout_p",
         "attn_mask=None, dropout_p",
         (
             "test_attention.py::test_both_forms_agree_in_output_and_gradient_under_every_mask",
@@ -226,15 +226,15 @@ MUTANTS = [
     Mutant(
         "the mask dropped on the fused path of a batch with padding",
         "attention.py",
-        "attn_mask=mask | ~sees_something,",
+        "attn_mask=neutralised,",
         "attn_mask=None,",
         ("test_attention.py::test_both_forms_agree_in_output_and_gradient_under_every_mask",),
     ),
     Mutant(
         "the mask dropped under dropout",
         "attention.py",
-        "attn_mask=mask, dropout_p",
-        "attn_mask=None if dropout else mask, dropout_p",
+        "attn_mask=sight.mask, dropout_p",
+        "attn_mask=None if dropout else sight.mask, dropout_p",
         ("test_attention.py::test_causal_under_dropout", "test_model.py::test_causal_under_dropout"),
     ),
     Mutant(
@@ -247,26 +247,36 @@ MUTANTS = [
     Mutant(
         "a row with nothing allowed is a uniform average (textbook form)",
         "attention.py",
-        "weights = torch.softmax(masked, dim=-1) * sees_something",
+        "weights = torch.softmax(masked, dim=-1) * sight.sees_something",
         "weights = torch.softmax(masked, dim=-1)",
         ("test_attention.py::test_a_query_that_sees_nothing_gives_zero_and_passes_no_gradient",),
     ),
     Mutant(
         "a row with nothing allowed is a uniform average (fused form)",
         "attention.py",
-        "return output * sees_something",
+        "return output * sight.sees_something",
         "return output",
         ("test_attention.py::test_a_query_that_sees_nothing_gives_zero_and_passes_no_gradient",),
     ),
     Mutant(
         "NaN patched after the softmax, its gradient left",
         "attention.py",
-        "masked = scores.masked_fill(~mask, -math.inf).masked_fill(~sees_something, 0.0)  # ..., queries, keys\n"
-        "    weights = torch.softmax(masked, dim=-1) * sees_something",
+        "masked = scores.masked_fill(~mask, -math.inf).masked_fill(~sight.sees_something, 0.0)  # ..., queries, keys\n"
+        "    weights = torch.softmax(masked, dim=-1) * sight.sees_something",
         "weights = torch.softmax(scores + additive, dim=-1).nan_to_num(0.0)",
         (
             "test_attention.py::test_a_query_that_sees_nothing_gives_zero_and_passes_no_gradient",
             "test_attention.py::test_the_output_of_an_empty_row_may_be_thrown_away",
+        ),
+    ),
+    Mutant(
+        "a mask that shows every query something is taken for one that cuts no key off",
+        "attention.py",
+        "return bool(self.sees_something.all() & self.is_seen.all())",
+        "return bool(self.sees_something.all())",
+        (
+            "test_attention.py::test_sight_is_who_sees_and_who_is_seen",
+            "test_attention.py::test_what_stands_at_a_key_that_nobody_sees_has_no_effect_on_output_or_gradient",
         ),
     ),
     Mutant(
@@ -286,8 +296,8 @@ MUTANTS = [
     Mutant(
         "softmax over queries instead of keys",
         "attention.py",
-        "weights = torch.softmax(masked, dim=-1) * sees_something",
-        "weights = torch.softmax(masked, dim=-2) * sees_something",
+        "weights = torch.softmax(masked, dim=-1) * sight.sees_something",
+        "weights = torch.softmax(masked, dim=-2) * sight.sees_something",
         ("test_attention.py::test_textbook_is_a_loop_over_the_allowed_keys",),
     ),
     Mutant(
@@ -311,14 +321,25 @@ MUTANTS = [
     Mutant(
         "every layer gets the first layer's mask",
         "model.py",
-        "block(streams[-1], mask, rotation",
+        "block(streams[-1], sight, rotation",
         "block(streams[-1], masks[0], rotation",
         ("test_model.py::test_lookahead_k_reaches_k_tokens_ahead_and_no_further",),
     ),
     Mutant(
+        "masks of one shape are taken for one mask",
+        "masks.py",
+        "    distinct = {id(mask): mask for mask in masks}\n",
+        "    masks = [masks[0] if mask.shape == masks[0].shape else mask for mask in masks]\n"
+        "    distinct = {id(mask): mask for mask in masks}\n",
+        (
+            "test_masks.py::test_what_is_made_of_a_mask_is_made_once_for_the_layers_that_share_it",
+            "test_model.py::test_a_query_that_sees_nothing_in_one_layer_alone_keeps_its_stream_there",
+        ),
+    ),
+    Mutant(
         "heads and positions mixed up when heads are joined",
         "model.py",
-        "mixed.transpose(1, 2).reshape(stream.shape)",
+        "mixed.transpose(1, 2).flatten(2)",
         "mixed.reshape(stream.shape)",
         (
             "test_model.py::test_a_token_influences_exactly_the_positions_whose_access_holds_it",
