@@ -41,9 +41,7 @@ class Sight:
     @cached_property
     def excludes_nothing(self) -> bool:
         """Whether every query sees something and every key is seen."""
-        if (
-            self.mask.numel() and self.mask.all()
-        ):  # as that of a newest token, which sees all before it: one look is enough
+        if self.mask.numel() and self.mask.all():  # the newest token sees all before it: one look is enough
             return True
         return bool(self.sees_something.all() & self.is_seen.all())
 

@@ -911,11 +911,18 @@ MUTANTS = [
     Mutant(
         "the control of a probe is the trained model",
         "commands/representations.py",
-        "model.load_state_dict(random_model(model.shape, seed).state_dict())",
-        "",
+        "untrained = random_model(shape, seed).float()",
+        "untrained = model",
         (
             "commands/test_representations.py::test_the_control_has_weights_that_were_never_trained_the_same_for_all_masks",
         ),
+    ),
+    Mutant(
+        "weights that were trained under another mask are taken for those of this one",
+        "commands/trained.py",
+        'found.cell["mask"], mask)',
+        "mask, mask)",
+        ("commands/test_trained.py::test_weights_of_another_mask_or_shape_or_block_are_refused",),
     ),
     Mutant(
         "the cost of a swap has the sign of the metric",
