@@ -78,6 +78,55 @@ def test_pointing_at_a_row_lights_up_whom_it_sees(visit):
         assert seen.page.text_content("#row-title") == "Position 2 ‘a’"
 
 
+@pytest.mark.parametrize(("figure", "others"), [("encoder-self", []), ("decoder-self", ["decoder-cross"])])
+def test_pointing_at_a_row_of_encoder_or_decoder_lights_it_up(visit, figure, others):
+    lit = "all => all.map(one => one.sectionRowIndex)"
+    with visit("word=sourcery") as seen:
+        row = min(2, len(seen.cells(figure))) - 1
+        seen.page.hover(f"#{figure} tbody tr:nth-child({row + 1}) td:nth-child(2)")
+        for name in (figure, *others):
+            assert seen.page.eval_on_selector_all(f"#{name} tbody tr[data-lit]", lit) == [row]
+        expected = [
+            "no" if cell == "" or (figure == "decoder-self" and i > row) else "yes"
+            for i, cell in enumerate(seen.cells(figure)[row])
+        ]
+        heads = seen.page.eval_on_selector_all(
+            f"#{figure} thead th[data-lit]", "all => all.map(one => one.dataset.lit)"
+        )
+        assert heads == expected
+
+
+def test_colours_glide_between_steps_but_not_between_texts(visit):
+    glides = "getComputedStyle(document.querySelector('#steps-matrix td')).transitionDuration"
+    with visit("text=abcdef") as seen:
+        seen.page.click("#steps-player .step")
+        assert seen.page.evaluate(glides) == "0.25s, 0.25s"
+        seen.page.fill("#text", "ghijkl")
+        assert seen.page.evaluate(glides) == "0s"
+        seen.page.click("#steps-player .step")
+        assert seen.page.evaluate(glides) == "0.25s, 0.25s"
+
+
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+@pytest.mark.parametrize("step", [0, 1, 14])
+def test_numbers_stay_in_their_cells_and_the_page_in_its_screen(visit, width, step):
+    view = f"count=12&text=attention mask&word=encyclopedia&pads=4&step={step}"
+    with visit(view, width=width) as seen:
+        seen.page.add_style_tag(content="section { content-visibility: visible !important }")
+        seen.settle()
+        seen.page.add_style_tag(content="* { transition: none !important }")
+        outside = seen.page.evaluate(
+            """() => [...document.querySelectorAll("figure.matrix td, figure.matrix th .sign")].filter(cell => {
+                const words = document.createRange();
+                words.selectNodeContents(cell);
+                const [inner, outer] = [words.getBoundingClientRect(), cell.closest("td, th").getBoundingClientRect()];
+                return inner.width > outer.width + 2; // the space between two cells
+            }).map(cell => `${cell.closest("figure").id} ${cell.textContent}`)"""
+        )
+        assert outside == []
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_pointing_at_a_query_shows_its_links_and_strikes_out_what_is_masked(visit):
     with visit() as seen:
         seen.page.hover("#links [role=button] >> nth=1")

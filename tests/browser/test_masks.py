@@ -85,6 +85,18 @@ def test_the_drawn_mask_is_what_the_model_runs_under(seen):
     ]
 
 
+def test_the_small_pictures_show_each_mask_beside_the_others(seen):
+    """Cells of one colour are one path, and each cell of a path begins with M."""
+    expected = {"causal": 21, "full": 36, "prefix": 24, "lookahead": 26, "own": 9}
+    cells = [[query <= 2 and key <= 2 for key in range(SIDE)] for query in range(SIDE)]
+    seen.go(f"text=abcdef&count=6&mask=prefix&prefix=3&ahead=1&own={own(cells)}")
+    for mask, allowed in expected.items():
+        card = seen.page.locator(f".card:has(input[value='{mask}'])")
+        outlines = card.locator("path").evaluate_all("all => all.map(one => one.getAttribute('d'))")
+        counts = [outline.count("M") for outline in outlines]
+        assert counts == ([allowed] if allowed == 36 else [allowed, 36 - allowed])
+
+
 def test_encoder_and_decoder_have_three_matrices(seen):
     seen.go("word=sourcery&numbers=0")
     marks = {name: [[cell == "✓" for cell in row] for row in seen.cells(name)] for name in PARTS}

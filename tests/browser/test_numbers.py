@@ -166,7 +166,7 @@ def test_what_the_encoder_decoder_writes_is_on_the_page(seen, torch_models):
     assert seen.page.eval_on_selector_all("#decoder-cross thead .sign", signs) == list("cafe")
     assert seen.page.eval_on_selector_all("#decoder-cross tbody th .sign", signs) == labels
     assert [row[0] == "" for row in seen.cells("decoder-cross")] == [place > 2 for place in range(len(labels))]
-    assert re.search(r"apart by at most (0|\de−1\d)\.", seen.page.text_content("#spoken-equal"))
+    assert re.search(r"exactly equal\.|apart by at most \de−1\d\.", seen.page.text_content("#spoken-equal"))
 
 
 def test_without_a_word_the_first_of_the_text_is_read_and_one_without_letters_is_replaced(seen):
@@ -213,6 +213,19 @@ def test_before_the_softmax_forbidden_cells_read_minus_infinity_and_no_others(se
     seen.go("count=6&step=1")
     for i, row in enumerate(seen.cells("steps-matrix")):
         assert [cell == "−∞" for cell in row] == [j > i for j in range(6)]
+
+
+def test_in_small_cells_only_an_exact_zero_is_written_zero(visit, torch_models):
+    name = next(name for name in torch_models if name != TRANSLATOR)
+    with visit(f"model={name}&count=12&text=attention mask&letters=ABCABDABCABE&step=14", width=390) as seen:
+        text = "attention mask" if torch_models[name][1]["alphabet"] == "bytes" else "ABCABDABCABE"
+        weights = seen.ask(name, text, 12, "causal")["weights"][0][0]
+        for row, shown_row in zip(weights, seen.cells("steps-matrix"), strict=True):
+            for weight, words in zip(row, shown_row, strict=True):
+                if words in ("0", "≈0"):
+                    assert weight == 0 if words == "0" else 0 < weight < 0.0005
+                else:
+                    assert float(words) == pytest.approx(weight, abs=0.005)
 
 
 def test_softmax_goes_row_by_row(seen):

@@ -7,7 +7,7 @@ const LIGHT = {
   ink: "#222222",
   quiet: "#5c5c5c",
   faint: "#d9d9d9",
-  hidden: "#efeeea",
+  hidden: "#e9e7e1",
 };
 const DARK = {
   page: "#16181d",
@@ -15,10 +15,11 @@ const DARK = {
   ink: "#ececea",
   quiet: "#b0b4bb",
   faint: "#3c4049",
-  hidden: "#23262d",
+  hidden: "#2d313a",
 };
 const NEGATIVE = "#c2571a"; // of scores; positive ones have the colour of the mask
 const LEAK = "#d0481c";
+const SHADES = 40; // of a colour; few, so that cells of a small picture share them
 const LEAST_CONTRAST = 4.6;
 // On the dark page, a colour of less luminance than this turns nearly white, with that contrast.
 const [NEARLY_BLACK, TURNED] = [0.03, 9];
@@ -61,9 +62,9 @@ export function readable(colour) {
   return readableNow.get(colour);
 }
 
-/** From the page's own colour (share 0) to `colour` (share 1). */
+/** From the page's own colour (share 0) to `colour` (share 1), in so many steps as an eye can tell apart. */
 export function tint(colour, share) {
-  return mixed(palette().page, colour, Math.max(0, Math.min(1, share)));
+  return mixed(palette().page, colour, Math.round(SHADES * Math.max(0, Math.min(1, share))) / SHADES);
 }
 
 /** The colour of a score: one hue for each sign. */

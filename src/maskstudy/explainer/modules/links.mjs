@@ -6,7 +6,7 @@ import { listed, shown } from "./numbers.mjs";
 import { saveButtons, standalone } from "./save.mjs";
 import { named } from "./tokens.mjs";
 
-const WIDE = 380;
+const WIDE = 410;
 const [LINE, TOP] = [30, 38]; // height of a token, and of the headings
 const [LEFT, RIGHT] = [96, 250]; // where lines begin and end
 const WIDEST = 9; // of a line
@@ -61,6 +61,7 @@ export function linksIn(host, point) {
         const lit = query === row;
         const name = parts.queries[query];
         say(name.lastChild, `${query + 1}  ${signOf(token)}`);
+        mark(name.lastChild, "font-size", sizeOf(token));
         mark(name.lastChild, "fill", lit ? ink : quiet);
         mark(name.lastChild, "font-weight", lit ? 700 : 400);
         mark(name, "aria-pressed", String(lit));
@@ -79,6 +80,7 @@ export function linksIn(host, point) {
         const [name, share] = parts.keys[key];
         const masked = !allowed[row][key];
         say(name, `${key + 1}  ${signOf(token)}`);
+        mark(name, "font-size", sizeOf(token));
         mark(name, "fill", masked ? quiet : ink);
         mark(name, "text-decoration", masked ? "line-through" : null);
         say(share, masked && weights[row][key] === 0 ? "masked" : shown(weights[row][key]));
@@ -100,6 +102,11 @@ function story(tokens, weights, allowed, row) {
 
 function signOf({ label, part }) {
   return part ? `${label} ${part}` : label;
+}
+
+/** A byte of a longer character has a long name, and no more room than the others. */
+function sizeOf(token) {
+  return signOf(token).length > 2 ? 12 : 16;
 }
 
 function build(picture, length) {

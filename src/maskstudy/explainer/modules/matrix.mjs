@@ -2,7 +2,7 @@
 // is saved as SVG or PNG. Rows are queries, columns are keys.
 
 import { palette, textOn } from "./colours.mjs";
-import { drawing, element, mark, say } from "./dom.mjs";
+import { drawing, element, kept, mark, say } from "./dom.mjs";
 import { escaped, saveButtons } from "./save.mjs";
 import { choose } from "./state.mjs";
 
@@ -10,6 +10,7 @@ const CORNER = 1.2; // columns that the headings of rows take
 const NARROW = 40; // pixels of a cell below which numbers are cut short
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const UNIT = 44; // of a cell in a saved picture
+const FAINT = 0.55; // opacity of a row that is not lit
 
 /**
  * A matrix inside a `<figure>` that has an id and a `<figcaption>` with one.
@@ -31,6 +32,7 @@ export function matrixIn(host, events = {}) {
     body,
   );
   let shownNow = null;
+  let textBefore = null;
   let at = [0, 0];
   let width = host.clientWidth;
   // Asking for a width in every render would lay out the page each time.
@@ -92,6 +94,10 @@ export function matrixIn(host, events = {}) {
     shownNow = given;
     const { rows, columns, cells } = given;
     host.style.setProperty("--columns", columns.length);
+    // Colours glide from step to step of one text; at another text they would be busy for longer than a key takes.
+    const text = [...rows, null, ...columns].map((token) => token?.id).join();
+    mark(host, "data-glides", text === textBefore && "yes");
+    textBefore = text;
     say(summary, given.summary);
     resize(head, 1, columns.length, "th");
     resize(body, rows.length, columns.length, "td");
@@ -128,25 +134,30 @@ export function matrixIn(host, events = {}) {
   return { draw, narrow };
 }
 
-/** A small picture of a matrix in `host`: `cells` are rows of colours, null for a hidden cell. */
+/**
+ * A small picture of a matrix in `host`: `cells` are rows of colours, null for a hidden cell; rows other than `lit` are
+ * faint. Cells of one colour are one path: the page holds dozens of these pictures, and a browser counts elements.
+ */
 export function thumbnailIn(host, cells, lit = null) {
   const [high, wide] = [cells.length, cells[0].length];
-  const box = `0 0 ${wide * 10} ${high * 10}`;
-  if (host.firstChild?.getAttribute("viewBox") !== box) {
-    const places = cells.flatMap((row, y) =>
-      row.map((_, x) => drawing("rect", { x: x * 10 + 0.6, y: y * 10 + 0.6, width: 8.8, height: 8.8, rx: 1 })),
-    );
-    host.replaceChildren(drawing("svg", { viewBox: box, class: "thumbnail", "aria-hidden": "true" }, ...places));
-  }
   const { hidden } = palette();
-  const rects = host.firstChild.children;
+  const paths = new Map();
   cells.forEach((row, y) =>
     row.forEach((fill, x) => {
-      const rect = rects[y * wide + x];
-      mark(rect, "fill", fill ?? hidden);
-      mark(rect, "opacity", lit !== null && lit !== y ? 0.55 : 1);
+      const key = `${fill ?? hidden} ${lit !== null && lit !== y ? FAINT : 1}`;
+      paths.set(key, `${paths.get(key) ?? ""}M${10 * x + 0.6} ${10 * y + 0.6}h8.8v8.8h-8.8z`);
     }),
   );
+  if (!host.firstChild) host.append(drawing("svg", { class: "thumbnail", "aria-hidden": "true" }));
+  const picture = host.firstChild;
+  mark(picture, "viewBox", `0 0 ${wide * 10} ${high * 10}`);
+  const drawn = kept(picture, paths.size, () => drawing("path"));
+  [...paths].forEach(([key, outline], place) => {
+    const [fill, opacity] = key.split(" ");
+    mark(drawn[place], "d", outline);
+    mark(drawn[place], "fill", fill);
+    mark(drawn[place], "opacity", opacity);
+  });
 }
 
 function resize(section, rows, columns, kind) {
@@ -171,7 +182,7 @@ function label(cell, token, index) {
   cell.title = token.title;
   cell.replaceChildren(
     element("span", { class: "place" }, String(index + 1)),
-    element("span", { class: "sign" }, token.label),
+    element("span", { class: "sign", "data-long": [...token.label].length > 2 }, token.label),
   );
   if (token.part) cell.append(element("span", { class: "part" }, token.part));
 }

@@ -43,6 +43,7 @@ const FIELDS = {
   depth: whole(1, 0, 6),
   target: words("masque", LONGEST),
   deep: whole(1, 0, 3),
+  reading: whole(0, 0, SIDE - 1),
   attending: whole(2, 0, SIDE - 1),
   numbers: yesNo(true),
   word: words("", LONGEST),

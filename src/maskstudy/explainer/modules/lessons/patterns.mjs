@@ -174,7 +174,7 @@ function drawAccess(figure, view, needed, position, colour) {
 function network(tokens, predicates, position, colour) {
   const { quiet, faint, ink, page } = palette();
   const depth = predicates.length;
-  const [across, foot] = [56, 40];
+  const [across, foot] = [56, 44];
   const wanted = Math.round((0.7 * across * tokens.length) / Math.max(1, depth));
   const up = Math.max(LOWEST, Math.min(HIGHEST, wanted));
   const x = (place) => 28 + across * place;
@@ -219,11 +219,11 @@ function network(tokens, predicates, position, colour) {
       "text",
       {
         x: x(place),
-        y: y(0) + 28,
+        y: y(0) + 32,
         "text-anchor": "middle",
         fill: on[0].has(place) ? ink : quiet,
         "font-weight": on[0].has(place) ? 700 : 400,
-        "font-size": 16,
+        "font-size": Math.max(16, 2 * tokens.length), // the picture is made to fit, and so are they
       },
       token.label,
     ),

@@ -5,8 +5,10 @@ import { byId, drawing, element, say } from "../dom.mjs";
 import { shown } from "../numbers.mjs";
 import { saveButtons, standalone } from "../save.mjs";
 
-const [WIDE, HIGH] = [560, 300];
-const FRAME = { left: 52, right: 105, top: 16, bottom: 44 };
+const HIGH = 300; // of a chart
+const WIDE = { width: 560, left: 52, right: 105, top: 16, bottom: 44 };
+const PHONE = { width: 380, left: 48, right: 16, top: 16, bottom: 44 }; // letters shrink with a wide picture
+const SMALL = "(max-width: 640px)"; // screens
 
 export function lesson(study) {
   byId("results-missing").hidden = study !== null;
@@ -24,15 +26,21 @@ export function lesson(study) {
   let drawn = "";
 
   return function render() {
-    const theme = palette().page;
-    if (drawn === theme) return; // nothing here follows the reader's text
-    drawn = theme;
-    byId("dose").replaceChildren(...study.dose_response.map((task) => dose(task, study)));
+    const frame = matchMedia(SMALL).matches ? PHONE : WIDE;
+    const now = `${palette().page} ${frame.width}`;
+    if (drawn === now) return; // nothing here follows the reader's text
+    drawn = now;
+    byId("dose").replaceChildren(...study.dose_response.map((task) => dose(task, study, frame)));
+    say(byId("forest-legend"), study.comparisons.length > 0 ? legendOf(study) : "");
     byId("forest").replaceChildren(...study.comparisons.map((row) => comparison(row, study)));
   };
 }
 
-function dose({ task, metric, cells }, study) {
+function legendOf({ confidence }) {
+  return `Each comparison: the point is the mean difference of paired seeds, the bar its ${Math.round(100 * confidence)} % interval, which may be narrower than the point. Inside the grey band the two masks count as equivalent.`;
+}
+
+function dose({ task, metric, cells }, study, frame) {
   const { ink, quiet, faint } = palette();
   const reaches = cells.map(({ lookahead }) => lookahead).filter((reach) => reach !== null);
   const beyond = Math.max(...reaches) + Math.max(1.5, 0.4 * Math.max(...reaches));
@@ -41,31 +49,31 @@ function dose({ task, metric, cells }, study) {
     .filter((value) => value !== null);
   const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
   const room = 0.08 * (high - low || 1);
-  const x = (reach) => FRAME.left + 24 + ((reach ?? beyond) / beyond) * (WIDE - FRAME.left - FRAME.right - 24);
+  const x = (reach) => frame.left + 24 + ((reach ?? beyond) / beyond) * (frame.width - frame.left - frame.right - 24);
   const y = (value) =>
-    HIGH - FRAME.bottom - ((value - low + room) / (high - low + 2 * room)) * (HIGH - FRAME.top - FRAME.bottom);
+    HIGH - frame.bottom - ((value - low + room) / (high - low + 2 * room)) * (HIGH - frame.top - frame.bottom);
   const text = (left, top, words, anchor = "middle", fill = quiet) =>
     drawing("text", { x: left, y: top, "text-anchor": anchor, "font-size": 13, fill }, words);
   const parts = [
     drawing("line", {
-      x1: FRAME.left,
-      x2: WIDE - FRAME.right,
-      y1: HIGH - FRAME.bottom,
-      y2: HIGH - FRAME.bottom,
+      x1: frame.left,
+      x2: frame.width - frame.right,
+      y1: HIGH - frame.bottom,
+      y2: HIGH - frame.bottom,
       stroke: faint,
     }),
   ];
   for (const tick of ticks(low, high))
     parts.push(
       drawing("line", {
-        x1: FRAME.left,
-        x2: WIDE - FRAME.right,
+        x1: frame.left,
+        x2: frame.width - frame.right,
         y1: y(tick),
         y2: y(tick),
         stroke: faint,
         "stroke-dasharray": "2 4",
       }),
-      text(FRAME.left - 8, y(tick) + 4, shown(tick), "end"),
+      text(frame.left - 8, y(tick) + 4, shown(tick), "end"),
     );
   const ceilings = cells.filter(({ ceiling }) => ceiling !== null);
   if (ceilings.length) {
@@ -77,7 +85,8 @@ function dose({ task, metric, cells }, study) {
         "stroke-width": 1.5,
       }),
     );
-    parts.push(text(WIDE - FRAME.right + 14, y(ceilings.at(-1).ceiling) - 8, "best possible", "start", ink));
+    const [end, anchor] = frame === WIDE ? [frame.width - frame.right + 14, "start"] : [frame.width - frame.right, "end"];
+    parts.push(text(end, y(ceilings.at(-1).ceiling) - 8, "best possible", anchor, ink));
   }
   for (const cell of cells) {
     const [colour, at] = [maskColour(cell.mask), x(cell.lookahead)];
@@ -92,11 +101,8 @@ function dose({ task, metric, cells }, study) {
         }),
       ),
     );
-    if (cell.low !== null)
-      parts.push(
-        drawing("line", { x1: at, x2: at, y1: y(cell.low), y2: y(cell.high), stroke: colour, "stroke-width": 2 }),
-      );
-    parts.push(drawing("circle", { cx: at, cy: y(cell.mean), r: 6, fill: colour }));
+    parts.push(drawing("circle", { cx: at, cy: y(cell.mean), r: 5, fill: colour }));
+    if (cell.low !== null) parts.push(whisker(at, y(cell.low), y(cell.high), ink));
     if (cell.baseline !== null)
       parts.push(
         drawing("path", {
@@ -106,9 +112,9 @@ function dose({ task, metric, cells }, study) {
           "stroke-width": 1.5,
         }),
       );
-    parts.push(text(at, HIGH - FRAME.bottom + 18, cell.lookahead === null ? "all" : String(cell.lookahead)));
+    parts.push(text(at, HIGH - frame.bottom + 18, cell.lookahead === null ? "all" : String(cell.lookahead)));
   }
-  parts.push(text((FRAME.left + WIDE - FRAME.right) / 2, HIGH - 6, "tokens of the future that a position may see"));
+  parts.push(text((frame.left + frame.width - frame.right) / 2, HIGH - 6, "tokens of the future that a position may see"));
   const words = cells.map(
     (cell) =>
       `${cell.mask} ${shown(cell.mean, 3)}${cell.ceiling === null ? "" : `, best possible ${shown(cell.ceiling, 3)}`}`,
@@ -116,14 +122,14 @@ function dose({ task, metric, cells }, study) {
   const picture = drawing(
     "svg",
     {
-      viewBox: `0 0 ${WIDE} ${HIGH}`,
+      viewBox: `0 0 ${frame.width} ${HIGH}`,
       role: "img",
       "aria-label": `${task}, ${study.metric_names[metric]} by look-ahead: ${words.join("; ")}.`,
     },
     ...parts,
   );
   const legend =
-    "Large points are means over seeds with their interval, small points single seeds; the line is the best possible with that access, diamonds are a simple method with the same access (the baseline).";
+    "Large points are means over seeds, the bars on them their intervals, small points single seeds; the line is the best possible with that access, diamonds are a simple method with the same access (the baseline).";
   return element(
     "figure",
     { class: "chart" },
@@ -140,6 +146,17 @@ function dose({ task, metric, cells }, study) {
     ),
     element("div", {}, numbersTable(cells, study), element("p", { class: "quiet" }, legend)),
   );
+}
+
+/** An interval that is seen also where it is narrower than its point. */
+function whisker(at, low, high, ink) {
+  const half = 4; // of the bars at both ends
+  return drawing("path", {
+    d: `M${at - half} ${high}h${2 * half}m${-half} 0V${low}m${-half} 0h${2 * half}`,
+    stroke: ink,
+    "stroke-width": 1.5,
+    fill: "none",
+  });
 }
 
 function numbersTable(cells, study) {

@@ -5,7 +5,7 @@ import { byId, drawMeter, drawing, element, kept, mark, meter, say } from "../do
 import { matrixIn, thumbnailIn } from "../matrix.mjs";
 import { softmax } from "../model.mjs";
 import { likeliest, pass } from "../models.mjs";
-import { difference, listed, percent, powers, shown } from "../numbers.mjs";
+import { brief, difference, listed, percent, powers, shown } from "../numbers.mjs";
 import { playerIn } from "../player.mjs";
 import { STOPS, choose, chosen } from "../state.mjs";
 import { madeToken, named } from "../tokens.mjs";
@@ -83,7 +83,7 @@ function words(step, length, value) {
 }
 
 function stageButton(stage, action) {
-  const titles = ["Scores", "+ Mask", "Softmax", "· Values"];
+  const titles = ["Scores", "Mask", "Softmax", "Values"];
   const formulas = ["S = QKᵀ/√dₖ", "S + M", "A = softmax(S + M)", "A · V"];
   return element(
     "button",
@@ -117,7 +117,7 @@ function drawStages(stages, step, length, fills, row) {
 
 function drawMatrix(figure, view, step, head, allowed, fills) {
   const digits = figure.narrow(view.length) ? 1 : 2;
-  const short = (value) => (digits === 1 ? shown(value, 2).replace(/^0\./, ".") : shown(value, 2));
+  const short = (value) => (digits === 1 ? brief(value) : shown(value));
   const cells = view.tokens.map((_, i) =>
     view.tokens.map((__, j) => {
       const who = `query ${named(view.tokens, i)}, key ${named(view.tokens, j)}`;

@@ -7,7 +7,7 @@ import { causal, full } from "../masks.mjs";
 import { matrixIn } from "../matrix.mjs";
 import { attend, dot, gap, softmax } from "../model.mjs";
 import { likeliest, model, title, translator } from "../models.mjs";
-import { difference, listed, percent, several, shown } from "../numbers.mjs";
+import { brief, difference, listed, percent, several, shown } from "../numbers.mjs";
 import { playerIn } from "../player.mjs";
 import { generator, normal } from "../random.mjs";
 import { spoken, wordOf } from "../speech.mjs";
@@ -33,10 +33,13 @@ const LAYERS_OF = {
 
 export function lesson() {
   const trained = translator();
-  const point = (row) => row !== chosen.attending && choose({ attending: row });
+  const point = {
+    source: (reading) => reading !== chosen.reading && choose({ reading }),
+    target: (attending) => attending !== chosen.attending && choose({ attending }),
+  };
   const figures = PARTS.map((part) => ({
     ...part,
-    figure: matrixIn(byId(part.id), part.queries === "target" ? { point } : {}),
+    figure: matrixIn(byId(part.id), { point: point[part.queries] }),
     heads: trained && headsOf(part, trained.shape.heads),
   }));
   let last = 0;
@@ -74,11 +77,12 @@ export function lesson() {
     last = sides.target.length - 1;
     const step = trained ? Math.min(chosen.spoken, last) : last;
     const watched = Math.min(chosen.attending, step);
+    const lit = { source: Math.min(chosen.reading, sides.source.length - 1), target: watched };
     for (const field of ["target", "word"])
       if (document.activeElement !== byId(field)) byId(field).value = chosen[field];
     mark(byId("word"), "placeholder", wordOf({ ...chosen, word: "" }));
     byId("numbers").checked = chosen.numbers;
-    figures.forEach((part, place) => drawPart(part, place, { sides, said, step, watched, colour }));
+    figures.forEach((part, place) => drawPart(part, place, { sides, said, step, lit, colour }));
     drawReach(sides, watched, colour, Math.min(chosen.deep, deepest));
     deepPlayer.draw(reachWords(sides, watched, Math.min(chosen.deep, deepest)));
     if (!trained) return;
@@ -105,7 +109,7 @@ function typedSides() {
   };
 }
 
-function drawPart(part, place, { sides, said, step, watched, colour }) {
+function drawPart(part, place, { sides, said, step, lit, colour }) {
   const { id, figure, heads, queries, keys, mask } = part;
   const [rows, columns] = [sides[queries], sides[keys]];
   const isRead = (row) => queries === "source" || row <= step;
@@ -140,8 +144,7 @@ function drawPart(part, place, { sides, said, step, watched, colour }) {
     (_, i) =>
       `Query ${i + 1} ${isRead(i) ? `may attend to ${listed(columns.flatMap((__, j) => (mask(i, j) ? [String(j + 1)] : [])))}` : "is not read yet"}.`,
   );
-  const row = queries === "target" ? watched : null;
-  figure.draw({ rows, columns, cells, row, summary: `${part.title}. ${summary.join(" ")}` });
+  figure.draw({ rows, columns, cells, row: lit[queries], summary: `${part.title}. ${summary.join(" ")}` });
 }
 
 function cell(who, allowed, weight, random, colour, narrow) {
@@ -153,7 +156,7 @@ function cell(who, allowed, weight, random, colour, narrow) {
       words: `${who}: ${allowed ? "may attend" : "forbidden"}`,
     };
   return {
-    text: narrow ? shown(weight).replace(/^0\./, ".") : shown(weight),
+    text: narrow ? brief(weight) : shown(weight),
     fill: allowed ? tint(colour, weight) : null,
     hidden: !allowed,
     words: `${who}: ${allowed ? "" : "forbidden, "}weight ${shown(weight, 4)}${random ? " (random)" : ""}`,
@@ -168,7 +171,7 @@ function drawWriting(description, { ids, stepwise, logits }, step, colour) {
   const apart = Math.max(...stepwise.map((row, place) => gap(row, logits[place])));
   say(
     byId("spoken-equal"),
-    `It was written token by token, with a cache. One parallel pass over the same target gives the same: all logits of all ${several(ids.length, "position")} are apart by at most ${difference(apart)}.`,
+    `It was written token by token, with a cache. One parallel pass over the same target gives the same: all logits of all ${several(ids.length, "position")} are ${apart === 0 ? "exactly equal" : `apart by at most ${difference(apart)}`}.`,
   );
   say(byId("spoken-title"), `The likeliest after ${label(ids[step])}`);
   const best = likeliest(softmax(stepwise[step]), ANSWERS);
