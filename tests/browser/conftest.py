@@ -35,6 +35,7 @@ TASKS = {
         ceilings=(0.654, 0.721, 0.739, 0.747, 0.748),
         declared=(("accuracy", "full", "causal", 0.005), ("accuracy", "full", "lookahead-4", 0.005)),
     ),
+    "accents": FakeTask(masks=LOOKAHEADS),
     "masked_byte": FakeTask(best=(0.43, 0.52), declared=(("nats", "full", "causal", 0.02),)),
     "next_byte": FakeTask(masks=("causal",), controls=("full",)),
 }

@@ -144,7 +144,7 @@ function dose({ task, metric, cells }, study, frame) {
         () => standalone(picture),
       ),
     ),
-    element("div", {}, numbersTable(cells, study), element("p", { class: "quiet" }, legend)),
+    element("div", {}, numbersTable(task, cells, study), element("p", { class: "quiet" }, legend)),
   );
 }
 
@@ -159,7 +159,7 @@ function whisker(at, low, high, ink) {
   });
 }
 
-function numbersTable(cells, study) {
+function numbersTable(task, cells, study) {
   const head = ["mask", "mean", `${Math.round(100 * study.confidence)} % interval`, "best possible", "baseline"];
   const three = (value) => (value === null ? "not known" : shown(value, 3));
   const span = ({ low, high }) => (low === null ? "one seed has none" : `${shown(low, 4)} to ${shown(high, 4)}`);
@@ -181,7 +181,7 @@ function numbersTable(cells, study) {
   );
   return element(
     "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": "The numbers of the figure" },
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": `The numbers of ${task}` },
     table,
   );
 }
