@@ -246,8 +246,9 @@ def test_tuning_says_what_was_searched_what_was_chosen_and_where_the_grid_ends()
     assert "with 2 seeds that the study never reports: 0.5, 1 and 2 times the rates" in text
     assert "for 50 % of the steps of a run" in text
     assert "2 of 3 cells stayed at the declared rates, than which no other was better by more than 0.005 nats" in text
-    assert "the others took tagging (full 2 ×)." in text
+    assert "the other took tagging (full 2 ×)." in text
     assert text.endswith("a better one may lie outside, in tagging (full).")
+    assert "the others took" in statements.tuning([*rows, *tuned("bytes", "causal", 0.5)], {})
 
 
 def test_tuning_names_no_edge_where_there_is_none():

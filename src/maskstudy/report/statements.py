@@ -231,7 +231,7 @@ def tuning(rows: Iterable[Row], given: Mapping[str, Any]) -> str:
     text += f" {len(chosen) - len(moved)} of {len(chosen)} cells stayed at the declared rates"
     if tolerance := given.get("tolerance"):
         text += f", than which no other was better by more than {tolerance:g} nats"
-    text += f"; the others took {_by_task(moved, _times)}." if moved else "."
+    text += f"; the other{'s' * (len(moved) > 1)} took {_by_task(moved, _times)}." if moved else "."
     edge = [row for row in chosen if row["at_edge"]]
     if edge:
         names = _by_task(edge, None)
