@@ -116,22 +116,23 @@ function drawStages(stages, step, length, fills, row) {
 }
 
 function drawMatrix(figure, view, step, head, allowed, fills) {
-  const digits = figure.narrow(view.length) ? 1 : 2;
-  const short = (value) => (digits === 1 ? brief(value) : shown(value));
+  const narrow = figure.narrow(view.length);
+  const ofScore = (value) => (narrow ? brief(value, 1) : shown(value));
+  const ofWeight = (value) => (narrow ? brief(value) : shown(value));
   const cells = view.tokens.map((_, i) =>
     view.tokens.map((__, j) => {
       const who = `query ${named(view.tokens, i)}, key ${named(view.tokens, j)}`;
       const hidden = !allowed[i][j];
       if (step === SCORES)
         return {
-          text: shown(head.scores[i][j], digits),
+          text: ofScore(head.scores[i][j]),
           fill: fills.scores[i][j],
           words: `${who}: score ${shown(head.scores[i][j])}`,
         };
       if (step >= SOFTMAX + i) {
         const weight = head.weights[i][j];
         return {
-          text: short(weight),
+          text: ofWeight(weight),
           fill: fills.weights[i][j],
           hidden: hidden && weight === 0,
           words: `${who}: ${hidden ? "forbidden, " : ""}weight ${shown(weight, 4)}`,
@@ -139,7 +140,7 @@ function drawMatrix(figure, view, step, head, allowed, fills) {
       }
       const value = head.masked[i][j];
       return {
-        text: shown(value, digits),
+        text: ofScore(value),
         fill: fills.masked[i][j],
         hidden: hidden && value === -Infinity,
         words: `${who}: ${hidden ? "forbidden" : "allowed"}, ${shown(value)}`,
