@@ -3,7 +3,7 @@
 The bare one is `benchmarks/bare.smk`: the rules of the workflow with their inputs, outputs and logs, but without
 digests, settings, checks of the config, environments and messages. Both run under the profile of the workflow. A large
 study is the default one with 40 seeds and its tasks several times under other names; for a rerun with nothing to do,
-every file of the default study is there, empty, and known to Snakemake.
+every file of the default study is there, with next to nothing in it, and known to Snakemake.
 """
 
 import json
@@ -24,6 +24,7 @@ from maskstudy import config as study
 REPOSITORY = Path(__file__).resolve().parents[1]
 BARE_SNAKEFILE = Path(__file__).with_name("bare.smk")
 MOST_SEEDS = 40
+TUNED = '{"at_edge": false}'  # what the workflow reads in these files at the end of every call
 WORKFLOW, BARE, PANDAS = "the workflow", "bare Snakefile", "import pandas"
 
 
@@ -57,11 +58,14 @@ class Planned:
         return {line.partition("\t")[0] for line in self.snakemake("--summary").splitlines()[1:]}
 
     def finish(self) -> None:
-        """Make every file, empty, and let Snakemake know them all as made by the present rules."""
+        """Make every file, with next to nothing in it, and let Snakemake know them all as made by the present rules."""
         for name in sorted(self.files()):
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.mkdir() if name.endswith("/tables") else path.touch()
+            if name.endswith("/tables"):
+                path.mkdir()
+            else:
+                path.write_text(TUNED if "/tuning/" in name else "", encoding="utf-8")
         self.snakemake("--touch", "--forceall", "--quiet")
 
 
@@ -101,7 +105,8 @@ def enlarged(config: dict[str, Any], jobs: int) -> dict[str, Any]:
         for copy in range(2, copies + 1)
         for name, entry in tasks.items()
     }
-    return {**config, "seeds": seeds, "tasks": {**tasks, **named}}
+    undeclared: dict[str, Any] = {"confirmatory": False, "comparisons": []}  # with few seeds nothing may be declared
+    return {**config, **undeclared, "seeds": seeds, "tasks": {**tasks, **named}}
 
 
 def smallest(config: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from benchmarks.planning import BARE, REPOSITORY, WORKFLOW, both, enlarged
+from benchmarks.planning import BARE, REPOSITORY, WORKFLOW, both, enlarged, smallest
 
 from maskstudy import config as study
 from maskstudy.data.raw import WHEELS
@@ -29,3 +29,14 @@ def test_a_study_is_enlarged_to_about_as_many_jobs(jobs):
     assert jobs / 1.3 <= 2 * runs <= jobs * 1.3
     kinds, expected = ({study.task_settings(each, name)["kind"] for name in each["tasks"]} for each in (config, CONFIG))
     assert kinds == expected
+
+
+def test_a_finished_study_has_nothing_to_do(tmp_path):
+    for name, planned in both(smallest(CONFIG), tmp_path).items():
+        planned.finish()
+        assert "Nothing to be done" in planned.snakemake("-n"), name
+
+
+@pytest.mark.parametrize("jobs", [120, 400])
+def test_a_study_of_few_seeds_can_be_planned(tmp_path, jobs):
+    assert both(enlarged(CONFIG, jobs), tmp_path)[WORKFLOW].snakemake("-n", "--quiet", "rules")
