@@ -1,10 +1,12 @@
 """The time that training takes to a validation loss on WikiText-2, beside GPT-2 of `transformers`.
 
 Both predict every next byte of windows of 64, at the shape of `step`, one thread. GPT-2 takes 2000 steps of 12 windows
-with AdamW at each of several peak rates; the lowest loss that it ends with is the target. The study's model takes Muon
-with AdamW as `maskstudy train` does, in runs of more and more steps, each with a schedule of its own; the first that
-ends at or below the target counts. All rates rise linearly over the first 5 % of the steps and fall linearly over the
-last 70 %. Seconds are CPU seconds of the training alone. The windows are those that the study made for `next_byte`.
+with AdamW at each of three peak rates; the lowest loss that it ends with is the target. The study's model takes Muon
+with AdamW as `maskstudy train` does. It has as many rates to choose from, the declared ones of config.yaml among them,
+and chooses by the loss after 500 steps; then come runs of more and more steps, each with a schedule of its own, and the
+first that ends at or below the target counts. All rates rise linearly over the first 5 % of the steps and fall linearly
+over the last 70 %. Seconds are CPU seconds of the training alone. The windows are those that the study made for
+`next_byte`.
 """
 
 import time
@@ -30,7 +32,9 @@ from maskstudy.training_settings import TrainingSettings
 
 PEER_STEPS = 2000
 PEER_RATES = (0.001, 0.002, 0.004)
-OWN_STEPS = (200, 250, 300, 400, 500, 650, 800)
+OWN_RATES = ((0.02, 0.003), (0.02, 0.012), (0.014, 0.012))  # of Muon and of AdamW
+OWN_STEPS_TO_CHOOSE = 500
+OWN_STEPS = (300, 350, 400, 450, 500, 550, 600, 700, 800)
 VALIDATION_WINDOWS = 256
 
 Windows = NDArray[np.int64]  # [windows, length + 1]
@@ -42,6 +46,7 @@ def measure(effort: Effort) -> list[Table]:
     """Loss and seconds of every run, and the ratio of the two that count."""
     shape, batch = (SMALLEST, 2) if effort.smallest else (SHAPE, BATCH)
     peer_steps, own_steps = (4, (4, 8)) if effort.smallest else (PEER_STEPS, OWN_STEPS)
+    to_choose = 4 if effort.smallest else OWN_STEPS_TO_CHOOSE
     prepare_process()
     train, validation = (_windows(effort, split, shape.length) for split in ("train", "validation"))
     validation = validation[:VALIDATION_WINDOWS]
@@ -73,12 +78,17 @@ def measure(effort: Effort) -> list[Table]:
         peers.append(run(name, peer_steps, model, logits, _adamw(model, rate)))
     target, peer_seconds = min(peers)
     masks = layer_masks("causal", shape.layers, shape.length)
-    for steps in own_steps:
+
+    def run_own(steps: int, rates: tuple[float, float], what: str = "maskstudy") -> tuple[float, float, str]:
         torch.manual_seed(0)
         own = Transformer(shape).train()
-        optimizer = MuonWithAdamW(own, learning_rate=0.02, adamw_learning_rate=0.003, weight_decay=0.01)
-        name = f"maskstudy, {steps} steps"
-        loss, seconds = run(name, steps, own, lambda tokens, own=own: own(tokens, masks), optimizer.step)
+        optimizer = MuonWithAdamW(own, *rates, weight_decay=0.01)
+        name = f"{what}, {steps} steps, Muon at {rates[0]:g}, AdamW at {rates[1]:g}"
+        return *run(name, steps, own, lambda tokens: own(tokens, masks), optimizer.step), name
+
+    chosen = min(OWN_RATES, key=lambda rates: run_own(to_choose, rates, "which rates?")[0])
+    for steps in own_steps:
+        loss, seconds, name = run_own(steps, chosen)
         if loss <= target:
             rows[name]["time of the best GPT-2 ÷ this"] = _once(peer_seconds / seconds)
             break

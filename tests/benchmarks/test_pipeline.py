@@ -13,8 +13,11 @@ def test_the_trap_tells_the_command_and_the_time_of_its_children(tmp_path):
     times.mkdir()
     trap.write_text(TRAP, encoding="utf-8")
     variables = {**os.environ, "BASH_ENV": str(trap), "JOB_TIMES": str(times)}
-    for command in (f"echo maskstudy train --settings '{{}}' > /dev/null\nbash -c '{WORK}'", "printf x > /dev/null"):
+    of_run = "--settings '{}' --seed 3 --run results/runs/accents/full/seed-3"
+    for command in (f"echo maskstudy train {of_run} > /dev/null\nbash -c '{WORK}'", "printf x > /dev/null"):
         subprocess.run(["bash", "-c", command], env=variables, check=True)
-    found = shell_times(times)
+    found = {job.verb: job for job in shell_times(times)}
     assert set(found) == {"train", "settings and report.html"}
-    assert found["train"][0] > 0
+    assert found["train"].task == "accents"
+    assert not found["settings and report.html"].task
+    assert found["train"].seconds > 0

@@ -23,7 +23,10 @@ def test_the_first_run_that_reaches_the_loss_of_the_best_peer_counts(results, mo
     (table,) = time_to_loss.measure(Effort(smallest=True, results=results))
     peers = {name: row["nats"].median for name, row in table.rows.items() if name.startswith("GPT-2")}
     own = [(row["nats"].median, len(row)) for name, row in table.rows.items() if name.startswith("maskstudy")]
-    assert len(peers) == 3
+    choices = {name.partition(", Muon")[2]: row["nats"].median for name, row in table.rows.items() if "rates?" in name}
+    assert len(peers) == len(choices) == 3
+    chosen = min(choices, key=choices.__getitem__)
+    assert all(name.endswith(chosen) for name in table.rows if name.startswith("maskstudy"))
     target = min(peers.values())
     assert f"{target:.4f} nats" in table.notes[0]
     for nats, columns in own:

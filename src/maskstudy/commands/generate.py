@@ -53,13 +53,10 @@ def main(arguments: list[str]) -> None:
         name: continuations(model, cell["mask"], prompts, true.shape[1], choose) for name, choose in choices.items()
     }
     true_text = scored_continuations(prompts, true)
-    metrics = {
-        "teacher_forced": score(log_probabilities(model, cell["mask"], true_text), true_text).metrics(),
-        "true": {"judged_nats": _judged_nats(task, train, true_text)},
-    }
-    for name, tokens in written.items():
-        judged = _judged_nats(task, train, scored_continuations(prompts, tokens))
-        metrics[name] = {"accuracy": float((tokens == true).mean()), "judged_nats": judged}
+    metrics = {"teacher_forced": score(log_probabilities(model, cell["mask"], true_text), true_text).metrics()}
+    for name, judged in _judged_nats(task, train, prompts, {"true": true} | written).items():
+        accuracy = {"accuracy": float((written[name] == true).mean())} if name in written else {}
+        metrics[name] = accuracy | {"judged_nats": judged}
     texts = {"prompt": prompts, "true": true} | written
     write_json(
         given.run / "generated.json",
@@ -86,15 +83,20 @@ def _spread(test: Examples, task: str, length: int) -> NDArray[np.int64]:
     return full[evenly(len(full), TEXTS)]
 
 
-def _judged_nats(task: Task, train: Examples, texts: Examples) -> float:
+def _judged_nats(
+    task: Task, train: Examples, prompts: NDArray[np.int16], following: dict[str, NDArray[np.int16]]
+) -> dict[str, float]:
     """How surprising the scored tokens are on average to the ideal observer under the causal mask, or the baseline.
 
-    A step that the observer knows to be impossible counts as the smallest probability that a float can hold, so that
-    the mean stays a number.
+    All texts are asked about at once, for the baseline counts the train split anew each time. A step that the observer
+    knows to be impossible counts as the smallest probability that a float can hold, so that the mean stays a number.
     """
+    texts = scored_continuations(np.tile(prompts, (len(following), 1)), np.concatenate(list(following.values())))
     observed = task.ceiling("causal", texts)
     if observed is None:
         observed = task.baseline("causal", train, texts)
     if observed is None:
         raise StudyError("generate: the task has no ceiling and no baseline, so nobody can judge its texts")
-    return score(np.maximum(observed, np.log(np.finfo(np.float64).tiny)), texts).metrics()["nats"]
+    scores = score(np.maximum(observed, np.log(np.finfo(np.float64).tiny)), texts)
+    nats, scored = (np.split(each, len(following)) for each in (scores.nats, scores.scored))
+    return {name: float(nats[place].sum() / scored[place].sum()) for place, name in enumerate(following)}

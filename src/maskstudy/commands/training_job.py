@@ -6,7 +6,6 @@ import torch
 
 from maskstudy import device
 from maskstudy.errors import StudyError
-from maskstudy.memory import keep_freed_memory
 
 
 def set_up_process(name: str) -> torch.device:
@@ -22,7 +21,6 @@ def set_up_process(name: str) -> torch.device:
         StudyError: as `device.chosen`.
     """
     chosen = device.chosen(name)
-    keep_freed_memory()
     torch.set_num_threads(1)
     device.ask_for_determinism(chosen)
     return chosen
