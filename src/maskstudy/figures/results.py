@@ -5,7 +5,7 @@ results.metrics          DataFrame, the columns of schemas.METRICS
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -255,6 +255,15 @@ class Results:
         interval = statistics.bca_interval(seeds, self.settings.confidence, self.settings.resamples, seed=0)
         return mean, interval.low, interval.high
 
+    def mean_intervals(self, table: DataFrame, by: Sequence[str], column: str = "value") -> DataFrame:
+        """One row a group of `table`, in their order: the columns `by`, then `mean`, `low`, `high` of a column."""
+        rows = [
+            (*of_group, *self.mean_interval(group[column]))
+            for of_group, group in table.group_by(by, maintain_order=True)
+        ]
+        groups = {name: table.schema[name] for name in by}
+        return DataFrame(rows, {**groups, "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64}, orient="row")
+
     @cached_property
     def _runs(self) -> DataFrame:
         """One row a configured run: task, mask, seed."""
@@ -268,7 +277,7 @@ class Results:
         return self._of_cells(table, mask, *others)
 
     def _of_cells(self, table: DataFrame, *masks: str) -> DataFrame:
-        """The rows whose cells are configured, by the task and each of the columns `masks`, in the order of the config."""
+        """The rows whose cells, the task with each of `masks`, are configured, in the order of the config."""
         placed = table
         for mask in masks:
             cells = self._runs.select("task", pl.col("mask").alias(mask)).unique(maintain_order=True)
