@@ -15,7 +15,7 @@ import pkgutil
 from typing import Protocol, cast
 
 from matplotlib.figure import Figure
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy.errors import StudyError
 from maskstudy.figures.results import Results
