@@ -80,7 +80,7 @@ def data(results: Results) -> DataFrame:
                         "text": generated["texts"][0]["sampled"],
                     }
                 )
-    return DataFrame(rows, _COLUMNS, infer_schema_length=None)
+    return DataFrame(rows, _COLUMNS, schema_overrides={"ceiling": pl.Float64}, infer_schema_length=None)
 
 
 @style.styled
