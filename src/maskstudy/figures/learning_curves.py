@@ -92,7 +92,9 @@ def _panel(axes: Axes, curves: DataFrame, metric: str, colours: dict[str, str], 
         for _, run in cell.group_by("seed", maintain_order=True):
             axes.plot(run["tokens_seen"], run[metric], color=colour, linewidth=0.5, alpha=0.35)
         # By step, not by tokens: padding makes the tokens of a step differ between seeds.
-        mean = cell.group_by("step", maintain_order=True).agg(pl.mean("tokens_seen", metric)).sort("step")
+        mean = (
+            cell.select("step", pl.mean("tokens_seen", metric).over("step")).unique("step", keep="first").sort("step")
+        )
         axes.plot(mean["tokens_seen"], mean[metric], color=colour, linewidth=1.4)
         ends.append((mean[metric][-1], style.cell_name(mask, role), style.darker(colour)))
         for reference, dashes in _DASHES.items():

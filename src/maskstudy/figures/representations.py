@@ -82,7 +82,7 @@ def _panel(axes: Axes, rows: DataFrame, colours: dict[str, str]) -> None:
 
 
 def _by_layer(rows: DataFrame, name: str) -> tuple[Series, Series]:
-    by_layer = rows.group_by("layer", maintain_order=True).agg(pl.mean(name)).sort("layer")
+    by_layer = rows.select("layer", pl.mean(name).over("layer")).unique("layer", keep="first").sort("layer")
     return by_layer["layer"], by_layer[name]
 
 

@@ -27,9 +27,10 @@ _POINT: Any = {"marker": "o", "markersize": 4.0, "markeredgewidth": 1.0}
 
 def data(results: Results) -> DataFrame:
     """One row a (cell, scale), its mean loss; the loss is missing where the training diverged."""
-    cells = results.tuning.group_by("task", "mask", "role", "scale", "chosen", maintain_order=True)
+    mean = pl.mean("nats").over("task", "mask", "scale")
+    points = results.tuning.with_columns(mean).unique(["task", "mask", "scale"], keep="first", maintain_order=True)
     above_best = pl.col("nats") - pl.min("nats").over("task", "mask")
-    return cells.agg(pl.mean("nats")).with_columns(above_best=above_best).select(_COLUMNS)
+    return points.with_columns(above_best=above_best).select(_COLUMNS)
 
 
 @style.styled
