@@ -35,6 +35,14 @@ def test_the_difference_is_that_of_paired_seeds_from_the_causal_mask(studies, st
         assert row["declared"] == (mask == "full" and (task, metric) in declared)
 
 
+def test_a_comparison_of_the_causal_mask_with_another_is_turned_with_its_interval(studies):
+    results = studies("controls and own masks")
+    pair = {"task": "recall", "mask_a": "causal", "mask_b": "full", "metric": "accuracy"}
+    effect, low, high = results.comparisons.filter(**pair).select("effect", "low", "high").row(0)
+    turned = seeds.data(results).filter(task="recall", mask="full", metric="accuracy")
+    assert turned.select("difference", "low", "high").row(0) == (-effect, -high, -low)
+
+
 def test_without_a_causal_mask_the_first_is_the_reference(results):
     cells = [vars(cell) for cell in results.settings.cells if cell.mask != "causal" and cell.task == "hmm_tagging"]
     part = Results(results.folder, Settings.of({"cells": cells, "confirmatory": True}))

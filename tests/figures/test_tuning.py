@@ -32,6 +32,14 @@ def test_filled_points_are_those_that_were_chosen(results):
     assert {line.get_color() for line in points} == {style.MASK_COLOURS[mask] for mask in ("causal", "full")}
 
 
+def test_the_best_is_that_of_the_cell_itself(results, tmp_path):
+    table = pl.read_parquet(results.folder / "tuning.parquet")
+    worse = table.with_columns(pl.col("nats") + (pl.col("mask") == "full"))
+    write_table(tmp_path / "tuning.parquet", worse.to_arrow().cast(TUNING), TUNING)
+    data, changed = (tuning.data(Results(folder, results.settings)) for folder in (results.folder, tmp_path))
+    assert changed["above_best"].to_list() == pytest.approx(data["above_best"].to_list())
+
+
 def test_where_a_training_diverged_there_is_no_point_and_the_others_stay(results, tmp_path):
     rows = read_table(results.folder / "tuning.parquet", TUNING).to_pylist()
     for row in rows:
