@@ -1,4 +1,8 @@
-"""The tables of the study: cells, comparisons, cost and audit, as they become CSV files and rows of the paper."""
+"""The tables of the study: cells, comparisons, cost and audit, as they become CSV files and rows of the paper.
+
+A mean over runs is that of a list of them: `group_by(…).agg` of a large table would add up in an order that depends on
+the number of threads, and so would the last bits.
+"""
 
 from collections.abc import Callable
 
@@ -62,12 +66,11 @@ def comparisons(results: Results) -> DataFrame:
 
 def cost(results: Results) -> DataFrame:
     """One row a cell: what its runs were given and what they took; `train_seconds` is the mean over seeds."""
-    given = results.metrics.group_by(_CELL, maintain_order=True).agg(
-        pl.col(_COUNTS).mean().round().cast(pl.Int64), pl.col("train_flops").mean()
-    )
-    took = results.timing.group_by("task", "mask").agg(
-        pl.col("train_seconds", "cpu_seconds").mean(), pl.col("peak_memory_bytes").max()
-    )
+    given = results.metrics.group_by(_CELL, maintain_order=True).agg(*_COUNTS, "train_flops")
+    given = given.with_columns(pl.col(_COUNTS).list.mean().round().cast(pl.Int64), pl.col("train_flops").list.mean())
+    seconds = ["train_seconds", "cpu_seconds"]
+    took = results.timing.group_by("task", "mask", maintain_order=True).agg(*seconds, pl.max("peak_memory_bytes"))
+    took = took.with_columns(pl.col(seconds).list.mean())
     return given.join(took, on=["task", "mask"], how="left", validate="1:1", maintain_order="left")
 
 
@@ -103,7 +106,8 @@ def tuning(results: Results) -> DataFrame:
     `chosen` marks the scale that the cell trains with, `at_edge` whether it is the first or last of the grid.
     """
     keys = [*_CELL, "scale", "learning_rate", "adamw_learning_rate", "chosen", "at_edge"]
-    return results.tuning.group_by(keys, maintain_order=True).agg(pl.col("nats", "accuracy", "train_flops").mean())
+    means = ["nats", "accuracy", "train_flops"]
+    return results.tuning.group_by(keys, maintain_order=True).agg(means).with_columns(pl.col(means).list.mean())
 
 
 def decoding(results: Results) -> DataFrame:
@@ -112,11 +116,11 @@ def decoding(results: Results) -> DataFrame:
     `parallel_minus_stepwise` is the largest difference over all seeds, words and answers between the probability that
     a model gives in one parallel pass and the one that it gives token by token.
     """
-    return results.decoding.group_by("task", "mask", maintain_order=True).agg(
-        pl.col("words", "beam_width").first(),
-        pl.col("greedy_per", "greedy_wer", "beam_per", "beam_wer").mean(),
-        pl.col("parallel_minus_stepwise").max(),
+    scores = ["greedy_per", "greedy_wer", "beam_per", "beam_wer"]
+    table = results.decoding.group_by("task", "mask", maintain_order=True).agg(
+        pl.first("words", "beam_width"), *scores, pl.max("parallel_minus_stepwise")
     )
+    return table.with_columns(pl.col(scores).list.mean())
 
 
 def texts(results: Results) -> DataFrame:
