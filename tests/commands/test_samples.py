@@ -110,7 +110,7 @@ def test_a_written_answer_is_one_question_a_word(tmp_path):
     table = pq.read_table(path).to_pylist()
     table[0]["words"] = None
     write_rows(path, table, PREDICTIONS)
-    with pytest.raises(StudyError, match="seed-1/examples.parquet: not one answer a condition"):
+    with pytest.raises(StudyError, match=r"seed-1/examples\.parquet: not one answer a condition"):
         run(tmp_path, cells=[{**cell(task="spoken"), "seeds": SEEDS}], spoken=PRONUNCIATION)
 
 
