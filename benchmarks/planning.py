@@ -18,14 +18,14 @@ import yaml
 
 from benchmarks.effort import Effort
 from benchmarks.tables import Table
-from benchmarks.timing import Measure, alternating, children_cpu, ratio, spread, timed
+from benchmarks.timing import alternating, children_cpu, ratio, spread, timed
 from maskstudy import config as study
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 BARE_SNAKEFILE = Path(__file__).with_name("bare.smk")
 MOST_SEEDS = 40
 TUNED = '{"at_edge": false}'  # what the workflow reads in these files at the end of every call
-WORKFLOW, BARE, PANDAS = "the workflow", "bare Snakefile", "import pandas"
+WORKFLOW, BARE = "the workflow", "bare Snakefile"
 
 
 @dataclass(frozen=True)
@@ -121,17 +121,12 @@ def _nothing_to_do(config: dict[str, Any], folder: Path, effort: Effort) -> Tabl
     studies = both(config, folder / "finished")
     for planned in studies.values():
         planned.finish()
-    measures: dict[str, Measure] = {
+    measures = {
         name: timed(lambda planned=planned: planned.snakemake("--quiet"), children_cpu)
         for name, planned in studies.items()
     }
-    measures[PANDAS] = timed(lambda: subprocess.run([sys.executable, "-c", "import pandas"], check=True), children_cpu)
     seconds = alternating(measures, effort.rounds_or(7), effort.warmup)
-    rows = _rows(seconds)
-    with_pandas = [sum(pair) for pair in zip(seconds[BARE], seconds[PANDAS], strict=True)]
-    rows[WORKFLOW][f"÷ (bare + {PANDAS})"] = ratio(seconds[WORKFLOW], with_pandas)
-    note = f"Snakemake itself does “{PANDAS}” as soon as any job has `params`, which the bare Snakefile has not."
-    return Table("nothing to do", rows, [f"{len(studies[BARE].files())} files", note])
+    return Table("nothing to do", _rows(seconds), [f"{len(studies[BARE].files())} files"])
 
 
 def _planning(config: dict[str, Any], folder: Path, effort: Effort) -> Table:

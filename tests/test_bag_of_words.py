@@ -70,6 +70,6 @@ def test_a_train_split_of_one_class_is_one_line():
 def test_training_needs_neither_scikit_learn_nor_scipy():
     code = (
         "import sys, maskstudy.tasks.classification; "
-        "print([name for name in ('sklearn', 'scipy', 'pandas') if name in sys.modules])"
+        "print([name for name in ('sklearn', 'scipy', 'polars') if name in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -25,7 +25,7 @@ def test_help_lists_every_verb_and_what_it_does(arguments, capsys):
 def test_help_loads_nothing_heavy():
     code = (
         "import sys; from maskstudy.cli import main; main(['--help']); "
-        "print([name for name in ('torch', 'pandas', 'scipy', 'matplotlib', 'numpy') if name in sys.modules])"
+        "print([name for name in ('torch', 'polars', 'scipy', 'matplotlib', 'numpy') if name in sys.modules])"
     )
     assert python("-c", code).stdout.splitlines()[-1] == "[]"
 

@@ -3,9 +3,10 @@
 import itertools
 
 import numpy as np
-import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
+from polars import DataFrame
 from scipy import stats
 
 from maskstudy import schemas
@@ -53,7 +54,7 @@ DECLARED = [
 
 def metrics(values=VALUES):
     """Rows of metrics.parquet in the order that `gather` writes."""
-    return pd.DataFrame(
+    return DataFrame(
         [
             {"task": task, "mask": mask, "role": role, "seed": seed, "metric": metric, "value": value[seed]}
             for (task, mask, role), of_cell in values.items()
@@ -67,22 +68,21 @@ def compared(rows=None, declared=DECLARED, audits=AUDITS):
     return compare(metrics() if rows is None else rows, audits, declared, SETTINGS)
 
 
-def pairs(table):
-    return list(table[["task", "metric", "mask_a", "mask_b"]].itertuples(index=False, name=None))
+def pair(row):
+    return row["task"], row["metric"], row["mask_a"], row["mask_b"]
 
 
 class TestCompare:
     def test_tasks_may_have_different_seeds_and_are_each_paired_by_their_own(self):
         rows = metrics()
-        fewer = rows[(rows["task"] != "tagging") | (rows["seed"] < 6)]
-        table = compared(fewer)
-        assert set(table.loc[table["task"] == "tagging", "seeds"]) == {6}
-        alone = compared(rows[(rows["task"] == "tagging") & (rows["seed"] < 6)])
-        pd.testing.assert_frame_equal(table[table["task"] == "tagging"].reset_index(drop=True), alone)
+        alone = compared(rows.filter(pl.col("seed") < 6, task="tagging"))
+        beside = compared(rows.filter((pl.col("seed") < 6) | (pl.col("task") == "next")))
+        assert {row["seeds"] for row in alone} == {6}
+        assert [row for row in beside if row["task"] == "tagging"] == alone
 
     def test_declared_first_in_their_order_then_every_other_pair(self):
-        table = compared()
-        assert pairs(table) == [
+        rows = compared()
+        assert [pair(row) for row in rows] == [
             ("tagging", "nats", "full", "causal"),
             ("tagging", "accuracy", "causal", "full"),
             ("tagging", "accuracy", "lookahead-1", "full"),
@@ -90,32 +90,30 @@ class TestCompare:
             ("tagging", "nats", "lookahead-1", "causal"),
             ("tagging", "nats", "full", "lookahead-1"),
         ]
-        assert table["declared"].tolist() == [True] * 3 + [False] * 3
+        assert [row["declared"] for row in rows] == [True] * 3 + [False] * 3
 
     def test_every_pair_of_study_masks_once_and_no_control(self):
-        found = [(task, metric, frozenset(masks)) for task, metric, *masks in pairs(compared(declared=[]))]
+        rows = compared(declared=[])
+        found = [(row["task"], row["metric"], frozenset((row["mask_a"], row["mask_b"]))) for row in rows]
         masks = ["causal", "lookahead-1", "full"]
         expected = {
-            ("tagging", metric, frozenset(pair))
+            ("tagging", metric, frozenset(two))
             for metric in ("accuracy", "nats")
-            for pair in itertools.combinations(masks, 2)
+            for two in itertools.combinations(masks, 2)
         }
         assert len(found) == len(expected)
         assert set(found) == expected
 
     def test_has_the_columns_and_types_of_the_schema(self):
-        for table in (
-            compared(),
-            compared(declared=[]),
-            compared(metrics({k: VALUES[k] for k in list(VALUES)[3:]}), []),
-        ):
-            assert pa.Table.from_pandas(table, preserve_index=False).schema.names == schemas.COMPARISONS.names
-            pa.Table.from_pandas(table, schema=schemas.COMPARISONS, preserve_index=False).validate(full=True)
-            assert table["low"].dtype == float
+        for rows in (compared(), compared(declared=[])):
+            assert all(list(row) == schemas.COMPARISONS.names for row in rows)
+            pa.Table.from_pylist(rows, schemas.COMPARISONS).validate(full=True)
+
+    def test_a_mask_alone_is_compared_with_none(self):
+        assert compared(metrics({key: VALUES[key] for key in list(VALUES)[3:]}), []) == []
 
     def test_numbers_are_those_of_the_paired_differences(self):
-        table = compared()
-        row = table.iloc[0]
+        row = compared()[0]
         differences = VALUES["tagging", "full", "study"][1] - VALUES["tagging", "causal", "study"][1]
         interval = bca_interval(differences, 0.95, 500, RESAMPLING_SEED)
         assert row["effect"] == pytest.approx(differences.mean())
@@ -125,23 +123,22 @@ class TestCompare:
         assert row["margin"] == 0.01
 
     def test_holm_covers_the_declared_family_alone(self):
-        table = compared()
-        family = table[table["declared"]]
-        assert family["p_holm"].to_numpy() == pytest.approx(holm(family["p"].to_numpy()))
-        assert (family["p_holm"] > family["p"]).any()
-        assert table.loc[~table["declared"], ["p_holm", "margin", "p_equivalence"]].isna().all(axis=None)
-        alone = compared(declared=DECLARED[:1])
-        assert alone["p_holm"][0] == alone["p"][0]
+        family, others = compared()[:3], compared()[3:]
+        assert [row["p_holm"] for row in family] == pytest.approx(holm([row["p"] for row in family]))
+        assert any(row["p_holm"] > row["p"] for row in family)
+        assert {row[name] for row in others for name in ("p_holm", "margin", "p_equivalence")} == {None}
+        alone = compared(declared=DECLARED[:1])[0]
+        assert alone["p_holm"] == alone["p"]
 
     def test_equivalence_against_the_declared_margin(self):
-        row = compared().iloc[2]
+        row = compared()[2]
         differences = VALUES["tagging", "lookahead-1", "study"][0] - VALUES["tagging", "full", "study"][0]
         above = stats.ttest_1samp(differences, -0.01, alternative="greater").pvalue
         below = stats.ttest_1samp(differences, 0.01, alternative="less").pvalue
         assert row["p_equivalence"] == pytest.approx(max(above, below))
 
     def test_verdicts(self):
-        verdicts = dict(zip(pairs(compared()), compared()["verdict"], strict=True))
+        verdicts = {pair(row): row["verdict"] for row in compared()}
         assert verdicts["tagging", "nats", "full", "causal"] == "a"  # lower nats are better
         assert verdicts["tagging", "accuracy", "causal", "full"] == "b"
         assert verdicts["tagging", "accuracy", "lookahead-1", "full"] == "equivalent"
@@ -156,66 +153,61 @@ class TestCompare:
             for i in range(1, 8)
         ]
         audits = [{"task": "task", "mask": f"mask-{i}", "scored_access": "same"} for i in range(8)]
-        assert compare(metrics(values), audits, declared, SETTINGS)["verdict"][0] == "inconclusive"
-        assert compare(metrics(values), audits, declared[:6], SETTINGS)["verdict"][0] == "a"
+        assert compare(metrics(values), audits, declared, SETTINGS)[0]["verdict"] == "inconclusive"
+        assert compare(metrics(values), audits, declared[:6], SETTINGS)[0]["verdict"] == "a"
 
     def test_a_margin_may_be_left_out(self):
         entry = {name: value for name, value in DECLARED[2].items() if name != "margin"}
-        row = compared(declared=[entry]).iloc[0]
-        assert row[["margin", "p_equivalence"]].isna().all()
+        row = compared(declared=[entry])[0]
+        assert row["margin"] is row["p_equivalence"] is None
         assert row["verdict"] == "inconclusive"
 
     def test_equal_access_is_that_of_the_scored_positions(self):
-        found = dict(zip(pairs(compared()), compared()["equal_access"], strict=True))
+        found = {pair(row): row["equal_access"] for row in compared()}
         assert found["tagging", "accuracy", "lookahead-1", "full"]
         assert not found["tagging", "accuracy", "causal", "full"]
 
     def test_seeds_are_paired_by_number_not_by_row(self):
-        shuffled = metrics().sample(frac=1, random_state=1)
-        same = compared(shuffled).set_index(["task", "metric", "mask_a", "mask_b"])
-        for key, row in compared().set_index(["task", "metric", "mask_a", "mask_b"]).iloc[:3].iterrows():
-            pd.testing.assert_series_equal(row, same.loc[key])
+        assert compared(metrics().sample(fraction=1, shuffle=True, seed=1))[:3] == compared()[:3]
 
     def test_swapping_masks_swaps_the_claim(self):
         swapped = [{**entry, "masks": entry["masks"][::-1]} for entry in DECLARED]
-        table, mirrored = compared().iloc[:3], compared(declared=swapped).iloc[:3]
-        assert mirrored["effect"].to_numpy() == pytest.approx(-table["effect"].to_numpy())
-        assert mirrored["p_holm"].tolist() == table["p_holm"].tolist()
-        assert mirrored["verdict"].tolist() == ["b", "a", "equivalent"]
-        assert len(compared(declared=swapped)) == len(compared())
+        rows, mirrored = compared(), compared(declared=swapped)
+        for row, other in zip(rows[:3], mirrored, strict=False):
+            assert other["effect"] == pytest.approx(-row["effect"])
+            assert other["p_holm"] == row["p_holm"]
+        assert [row["verdict"] for row in mirrored[:3]] == ["b", "a", "equivalent"]
+        assert len(mirrored) == len(rows)
 
     def test_refuses_a_missing_seed_and_names_it(self):
-        rows = metrics()
-        gone = (rows["mask"] == "full") & (rows["task"] == "tagging") & (rows["seed"] == 5) & (rows["metric"] == "nats")
+        rows = metrics().remove(task="tagging", mask="full", metric="nats", seed=5)
         with pytest.raises(StudyError, match=r"tagging, mask full, nats: seed 5 is missing"):
-            compared(rows[~gone])
+            compared(rows)
 
     def test_refuses_a_missing_metric_and_names_it(self):
-        rows = metrics()
-        gone = (rows["mask"] == "full") & (rows["task"] == "tagging") & (rows["metric"] == "nats")
+        rows = metrics().remove(task="tagging", mask="full", metric="nats")
         with pytest.raises(StudyError, match="tagging, mask full: no nats"):
-            compared(rows[~gone], declared=[])
+            compared(rows, declared=[])
 
     def test_refuses_a_seed_that_stands_twice(self):
         rows = metrics()
         with pytest.raises(StudyError, match="tagging, mask causal, nats: seed 0 stands there twice"):
-            compared(pd.concat([rows, rows.iloc[[1]]]))
+            compared(pl.concat([rows, rows[1]]))
 
     @pytest.mark.parametrize("value", [np.nan, np.inf])
     def test_refuses_a_value_that_is_not_finite(self, value):
         rows = metrics()
-        rows.loc[2, "value"] = value
+        rows[2, "value"] = value
         with pytest.raises(StudyError, match="tagging, mask causal, accuracy: seed 1 has the value"):
             compared(rows)
 
     def test_refuses_a_metric_whose_direction_is_unknown(self):
         with pytest.raises(StudyError, match="bleu: unknown metric"):
-            compared(metrics().replace({"metric": {"nats": "bleu"}}))
+            compared(metrics().with_columns(pl.col("metric").replace("nats", "bleu")))
 
     def test_refuses_fewer_than_two_seeds_even_without_pairs(self):
-        rows = metrics()
         with pytest.raises(StudyError, match="1 seed"):
-            compared(rows[(rows["seed"] == 0) & (rows["task"] == "next")], declared=[])
+            compared(metrics().filter(task="next", seed=0), declared=[])
 
     def test_refuses_a_cell_without_an_audit(self):
         with pytest.raises(StudyError, match="tagging, mask causal: no audit"):
@@ -249,7 +241,7 @@ SCORED = np.random.default_rng(10).integers(0, 4, size=EXAMPLES)
 
 
 def predictions(correct, nats, scored=SCORED):
-    return pd.DataFrame({"example": np.arange(len(scored)), "scored": scored, "correct": correct, "nats": nats})
+    return DataFrame({"example": np.arange(len(scored)), "scored": scored, "correct": correct, "nats": nats})
 
 
 def observer(task="tagging", mask="causal"):
@@ -275,9 +267,9 @@ def model(correct_change=0.0, nats_change=0.0, noise=0.0, seeds=5):
 
 
 def gaps(cell):
-    table = ceiling_gaps([(cell, observer())], SETTINGS)
-    assert table["metric"].tolist() == ["accuracy", "nats"]
-    return table.iloc[0], table.iloc[1]
+    accuracy, nats = ceiling_gaps([(cell, observer())], SETTINGS)
+    assert (accuracy["metric"], nats["metric"]) == ("accuracy", "nats")
+    return accuracy, nats
 
 
 class TestCellScores:
@@ -289,8 +281,7 @@ class TestCellScores:
 
     @pytest.mark.parametrize("column", ["example", "scored"])
     def test_refuses_seeds_that_are_scored_on_other_positions(self, column):
-        other = predictions(SCORED, SCORED)
-        other[column] = other[column] + 1
+        other = predictions(SCORED, SCORED).with_columns(pl.col(column) + 1)
         with pytest.raises(StudyError, match="tagging, mask full: two seeds"):
             cell_scores("tagging", "full", [predictions(SCORED, SCORED), other])
 
@@ -351,9 +342,9 @@ class TestCeilingGaps:
             )
             assert (inside, outside) == (WITHIN, NOT_LEARNED)
 
-    def test_has_the_columns_of_the_schema_also_without_ceilings(self):
-        for table in (ceiling_gaps([(model(), observer())], SETTINGS), ceiling_gaps([], SETTINGS)):
-            assert list(table.columns) == schemas.CEILING_GAPS.names
+    def test_has_the_columns_of_the_schema_and_no_rows_without_ceilings(self):
+        assert all(list(row) == schemas.CEILING_GAPS.names for row in gaps(model()))
+        assert ceiling_gaps([], SETTINGS) == []
 
     def test_refuses_an_observer_of_other_positions(self):
         other = cell_scores("tagging", "causal", [predictions(SCORED, SCORED, SCORED[::-1])])
@@ -375,16 +366,18 @@ class TestEffectSizes:
             for mask, rate, levels in (("full", 0.8, (0.5, 0.6, 0.9)), ("causal", 0.6, (0.7, 0.8, 0.8)))
         }
 
-    def rows(self, metric):
-        comparisons = pd.DataFrame([{"task": "tagging", "metric": metric, "mask_a": "full", "mask_b": "causal"}])
-        return effect_sizes(comparisons, self.cells(), SETTINGS).iloc[0]
+    def row(self, metric):
+        comparisons = [{"task": "tagging", "metric": metric, "mask_a": "full", "mask_b": "causal"}]
+        (row,) = effect_sizes(comparisons, self.cells(), SETTINGS)
+        return row
 
     def test_stand_beside_each_comparison(self):
-        cells, row = self.cells(), self.rows("accuracy")
+        cells, row = self.cells(), self.row("accuracy")
         differences = cells["tagging", "full"].sums["accuracy"] - cells["tagging", "causal"].sums["accuracy"]
         interval = hierarchical_interval(differences, SCORED, confidence=0.95, resamples=500, seed=RESAMPLING_SEED)
         by_seed = differences.sum(axis=1) / SCORED.sum()
-        assert tuple(row[["task", "metric", "mask_a", "mask_b"]]) == ("tagging", "accuracy", "full", "causal")
+        assert list(row) == schemas.EFFECTS.names
+        assert pair(row) == ("tagging", "accuracy", "full", "causal")
         assert (row["low"], row["high"], row["method"]) == (interval.low, interval.high, interval.method)
         assert row["superiority"] == 1.0
         assert row["standardised_effect"] == pytest.approx(by_seed.mean() / by_seed.std(ddof=1))
@@ -400,7 +393,7 @@ class TestEffectSizes:
                 errors = words * generator.integers(0, 3, len(SCORED))
                 table = predictions(SCORED, SCORED)
                 tables.append(
-                    table.assign(words=words, wrong_words=errors > 0, phonemes=phonemes, phoneme_errors=errors)
+                    table.with_columns(words=words, wrong_words=errors > 0, phonemes=phonemes, phoneme_errors=errors)
                 )
             cells["tagging", mask] = cell_scores("tagging", mask, tables)
         scores = cells["tagging", "full"]
@@ -408,10 +401,10 @@ class TestEffectSizes:
         np.testing.assert_allclose(
             scores.by_seed("per"), scores.sums["per"].sum(1) / scores.totals["per"].sum(1), rtol=1e-12
         )
-        comparisons = pd.DataFrame(
-            [{"task": "tagging", "metric": metric, "mask_a": "full", "mask_b": "causal"} for metric in ("per", "wer")]
-        )
-        per, wer = (row for _, row in effect_sizes(comparisons, cells, SETTINGS).iterrows())
+        comparisons = [
+            {"task": "tagging", "metric": metric, "mask_a": "full", "mask_b": "causal"} for metric in ("per", "wer")
+        ]
+        per, wer = effect_sizes(comparisons, cells, SETTINGS)
         a, b = ((cells["tagging", mask].sums, cells["tagging", mask].totals) for mask in ("full", "causal"))
         how = {"confidence": 0.95, "resamples": 500, "seed": RESAMPLING_SEED}
         ratio = hierarchical_ratio_interval((a[0]["per"], a[1]["per"]), (b[0]["per"], b[1]["per"]), **how)
@@ -421,13 +414,13 @@ class TestEffectSizes:
 
     def test_superiority_is_that_of_the_better_value(self):
         """In nats the lower one wins: `full` under two of three seeds."""
-        row = self.rows("nats")
+        row = self.row("nats")
         assert row["superiority"] == pytest.approx(2 / 3)
         assert row["standardised_effect"] < 0
 
     def test_refuses_masks_that_are_scored_on_other_positions(self):
         cells = self.cells()
         cells["tagging", "full"] = cell_scores("tagging", "full", [predictions(SCORED, SCORED, SCORED[::-1])] * 3)
-        comparisons = pd.DataFrame([{"task": "tagging", "metric": "nats", "mask_a": "full", "mask_b": "causal"}])
+        comparisons = [{"task": "tagging", "metric": "nats", "mask_a": "full", "mask_b": "causal"}]
         with pytest.raises(StudyError, match="masks full and causal"):
             effect_sizes(comparisons, cells, SETTINGS)

@@ -484,6 +484,6 @@ def test_the_schema_knows_every_key_of_model_and_training():
 def test_checking_is_quick_to_import():
     code = (
         "import sys, maskstudy.config, maskstudy.digests; "
-        "print([name for name in ('torch', 'scipy', 'pandas', 'matplotlib') if name in sys.modules])"
+        "print([name for name in ('torch', 'scipy', 'polars', 'matplotlib') if name in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -216,7 +216,7 @@ def test_verbs_without_a_model_load_no_torch(verb):
 
 @pytest.mark.parametrize("verb", [verb for verb in OF_TASKS if verb != "representations"])
 def test_verbs_of_a_run_load_no_tables_statistics_or_pictures(verb):
-    assert not loaded(verb) & {"pandas", "scipy", "matplotlib", "jsonschema", "snakemake"}
+    assert not loaded(verb) & {"pandas", "polars", "scipy", "matplotlib", "jsonschema", "snakemake"}
 
 
 def test_no_module_imports_by_a_relative_name_which_would_not_be_followed():

@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from maskstudy import schemas
@@ -95,6 +97,21 @@ def test_every_import_of_the_package_is_declared_and_every_dependency_is_used():
     assert imported <= declared
     # Snakemake runs the package, and reads config.yaml with PyYAML; the package imports neither.
     assert declared - imported <= {"snakemake", "PyYAML"}
+
+
+def test_nothing_that_is_installed_with_the_package_brings_pandas():
+    """Where it is installed, pyarrow imports it in every job and Snakemake in every call, for .3 s each."""
+    needed, waiting = set(), [Requirement(line) for line in PROJECT["project"]["dependencies"]]
+    while waiting:
+        requirement = waiting.pop()
+        for extra in {"", *requirement.extras}:
+            if (wanted := (canonicalize_name(requirement.name), extra)) not in needed:
+                needed.add(wanted)
+                further = map(Requirement, metadata.requires(requirement.name) or [])
+                waiting += [one for one in further if one.marker is None or one.marker.evaluate({"extra": extra})]
+    names = {name for name, _ in needed}
+    assert {"polars", "pyarrow", "snakemake"} < names
+    assert "pandas" not in names
 
 
 # --- the wheel --------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Comparisons of cells and gaps to the ceiling: from rows of results to rows of claims.
 
 `compare` reads one value a seed; `ceiling_gaps` and `effect_sizes` read the scores of every test example. Tables in,
-tables out; `commands/compare.py` does the reading and writing.
+rows out; `commands/compare.py` does the reading and writing.
 """
 
 import itertools
@@ -11,11 +11,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
+import polars as pl
 from numpy.typing import NDArray
+from polars import DataFrame
 
-from maskstudy import schemas
 from maskstudy.errors import StudyError
 from maskstudy.statistics import (
     HIGHER_IS_BETTER,
@@ -37,7 +36,6 @@ ABOVE_CEILING = "above ceiling"
 WITHIN = "within .01"  # of `CLOSE_TO_CEILING`
 NOT_LEARNED = "not learned"
 FLOAT32_ROUNDING = 1e-6  # a model's float32 scores may pass an exact ceiling by this much and prove nothing
-_PAIR = ["task", "metric", "mask_a", "mask_b"]
 _MEASURED = {  # the columns of `schemas.PREDICTIONS` that each metric is the ratio of
     "accuracy": ("correct", "scored"),
     "nats": ("nats", "scored"),
@@ -72,7 +70,7 @@ class CellScores:
         return self.sums[metric].sum(axis=1) / self.totals[metric].sum(axis=1)
 
 
-def cell_scores(task: str, mask: str, predictions: Sequence[pd.DataFrame]) -> CellScores:
+def cell_scores(task: str, mask: str, predictions: Sequence[DataFrame]) -> CellScores:
     """Put the per-example scores of a cell's seeds into arrays.
 
     Args:
@@ -98,22 +96,20 @@ def cell_scores(task: str, mask: str, predictions: Sequence[pd.DataFrame]) -> Ce
     return replace(first, sums=sums, totals=totals)
 
 
-def _of_one_seed(task: str, mask: str, table: pd.DataFrame) -> CellScores:
-    measured = {metric: both for metric, both in _MEASURED.items() if both[1] in table and table[both[1]].notna().all()}
-    sums, totals = (
-        {metric: table[both[place]].to_numpy(dtype=np.float64)[None] for metric, both in measured.items()}
-        for place in (0, 1)
-    )
-    examples, scored = table["example"].to_numpy(dtype=np.int64), table["scored"].to_numpy(dtype=np.float64)
-    return CellScores(task, mask, examples, scored, sums, totals)
+def _of_one_seed(task: str, mask: str, table: DataFrame) -> CellScores:
+    columns = {name: table[name].to_numpy().astype(np.float64) for name in table.columns if not table[name].has_nulls()}
+    measured = {metric: both for metric, both in _MEASURED.items() if both[1] in columns}
+    sums, totals = ({metric: columns[both[place]][None] for metric, both in measured.items()} for place in (0, 1))
+    examples = table["example"].to_numpy().astype(np.int64)
+    return CellScores(task, mask, examples, columns["scored"], sums, totals)
 
 
 def compare(
-    metrics: pd.DataFrame,
+    metrics: DataFrame,
     audits: Iterable[Mapping[str, Any]],
     declared: Sequence[Mapping[str, Any]],
     settings: Mapping[str, Any],
-) -> pd.DataFrame:
+) -> list[dict[str, Any]]:
     """Compare the study masks of each task: the declared comparisons, then every other pair as exploratory.
 
     Seeds are paired by number. Holm's correction covers the declared family alone; an exploratory row has its plain
@@ -126,7 +122,7 @@ def compare(
         settings: the `statistics` of config.yaml: `alpha`, `confidence`, `resamples`.
 
     Returns:
-        Columns of `schemas.COMPARISONS`; `effect` is the mean of mask a minus mask b in the units of the metric.
+        Rows of `schemas.COMPARISONS`; `effect` is the mean of mask a minus mask b in the units of the metric.
 
     Raises:
         StudyError: fewer than two seeds; a cell lacks a seed, has one twice or has a value that is not finite; a
@@ -134,7 +130,7 @@ def compare(
     """
     values = _values_by_cell(metrics)
     access = {(audit["task"], audit["mask"]): audit["scored_access"] for audit in audits}
-    controls = set(metrics.loc[metrics["role"] == "control", ["task", "mask"]].itertuples(index=False, name=None))
+    controls = set(metrics.filter(pl.col("role") == "control").select("task", "mask").iter_rows())
 
     def row(task: str, metric: str, mask_a: str, mask_b: str, declared: bool, margin: float | None) -> dict[str, Any]:
         differences = values[task, mask_a, metric] - values[task, mask_b, metric]
@@ -176,10 +172,10 @@ def compare(
     for member in rows:
         p = member["p_holm"] if member["declared"] else member["p"]
         member["verdict"] = verdict(member["metric"], member["effect"], p, settings["alpha"], member["p_equivalence"])
-    return _frame(rows, schemas.COMPARISONS)
+    return rows
 
 
-def ceiling_gaps(cells: Iterable[tuple[CellScores, CellScores]], settings: Mapping[str, Any]) -> pd.DataFrame:
+def ceiling_gaps(cells: Iterable[tuple[CellScores, CellScores]], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """How far each cell stays from its ideal observer, on the same positions of the same test examples.
 
     The interval carries the chance of seeds and of test examples (`statistics.hierarchical_interval`), so that an
@@ -190,7 +186,7 @@ def ceiling_gaps(cells: Iterable[tuple[CellScores, CellScores]], settings: Mappi
         settings: the `statistics` of config.yaml: `confidence`, `resamples`.
 
     Returns:
-        Columns of `schemas.CEILING_GAPS`. `gap` is above 0 where the model is better than the ceiling, whatever the
+        Rows of `schemas.CEILING_GAPS`. `gap` is above 0 where the model is better than the ceiling, whatever the
         metric. The verdict is `ABOVE_CEILING` where the whole interval is above 0, by more than the rounding of the
         model's scores: the model sees more than it should or the ceiling is wrong. That decision alone takes an
         interval with Bonferroni's correction over all rows, since a model at its ceiling is above it by chance once in
@@ -235,12 +231,14 @@ def ceiling_gaps(cells: Iterable[tuple[CellScores, CellScores]], settings: Mappi
                     "verdict": outcome,
                 }
             )
-    return _frame(rows, schemas.CEILING_GAPS)
+    return rows
 
 
 def effect_sizes(
-    comparisons: pd.DataFrame, scores: Mapping[tuple[str, str], CellScores], settings: Mapping[str, Any]
-) -> pd.DataFrame:
+    comparisons: Iterable[Mapping[str, Any]],
+    scores: Mapping[tuple[str, str], CellScores],
+    settings: Mapping[str, Any],
+) -> list[dict[str, Any]]:
     """What stands beside each comparison: the interval over seeds and examples, and effects without units.
 
     Args:
@@ -249,13 +247,14 @@ def effect_sizes(
         settings: the `statistics` of config.yaml: `confidence`, `resamples`.
 
     Returns:
-        Columns of `schemas.EFFECTS`, one row a comparison, in its order.
+        Rows of `schemas.EFFECTS`, one a comparison, in its order.
 
     Raises:
         StudyError: two masks of a task were scored on different positions.
     """
     rows = []
-    for task, metric, mask_a, mask_b in comparisons[_PAIR].itertuples(index=False, name=None):
+    for pair in comparisons:
+        task, metric, mask_a, mask_b = (pair[name] for name in ("task", "metric", "mask_a", "mask_b"))
         a, b = scores[task, mask_a], scores[task, mask_b]
         _require_same_positions(a, b, f"{task}: masks {mask_a} and {mask_b}")
         how = {"confidence": settings["confidence"], "resamples": settings["resamples"], "seed": RESAMPLING_SEED}
@@ -281,32 +280,29 @@ def effect_sizes(
                 "standardised_effect": standardised_effect(value_a - value_b),
             }
         )
-    return _frame(rows, schemas.EFFECTS)
+    return rows
 
 
-def _values_by_cell(metrics: pd.DataFrame) -> dict[tuple[str, str, str], NDArray[np.float64]]:
+def _values_by_cell(metrics: DataFrame) -> dict[tuple[str, str, str], NDArray[np.float64]]:
     """(task, mask, metric) of every study cell -> `[seeds]`, those of a task paired by the number of the seed."""
-    study = metrics[metrics["role"] == "study"]
-    seeds_of = {task: sorted(set(rows["seed"])) for task, rows in study.groupby("task", sort=False)}
+    study = metrics.filter(pl.col("role") == "study")
+    seeds_of = {task: sorted(set(rows["seed"])) for (task,), rows in study.group_by("task", maintain_order=True)}
     if (fewest := min(map(len, seeds_of.values()), default=0)) < 2:
         raise StudyError(f"the runs have {fewest} seed(s), a comparison needs 2 or more; raise seeds in config.yaml")
     values: dict[tuple[str, str, str], NDArray[np.float64]] = {}
-    for (task, mask, metric), rows in study.groupby(["task", "mask", "metric"], sort=False):
-        cell, seeds = f"{task}, mask {mask}, {metric}", seeds_of[task]
+    for (task, mask, metric), rows in study.group_by("task", "mask", "metric", maintain_order=True):
+        cell, by_seed = f"{task}, mask {mask}, {metric}", rows.sort("seed")
         if metric not in HIGHER_IS_BETTER:
             raise StudyError(f"{cell}: unknown metric; known are {', '.join(HIGHER_IS_BETTER)}")
-        if missing := sorted(set(seeds) - set(rows["seed"])):
+        if missing := sorted(set(seeds_of[task]) - set(by_seed["seed"])):
             raise StudyError(
                 f"{cell}: seed {missing[0]} is missing, other cells of the task have it; train it, then gather again"
             )
-        if rows["seed"].duplicated().any():
-            twice = rows.loc[rows["seed"].duplicated(), "seed"].iloc[0]
-            raise StudyError(f"{cell}: seed {twice} stands there twice; gather again")
-        by_seed = rows.set_index("seed")["value"].loc[seeds]
-        for seed, value in by_seed.items():
-            if not np.isfinite(value):
-                raise StudyError(f"{cell}: seed {seed} has the value {value}; lower the task's learning rate")
-        values[task, mask, metric] = by_seed.to_numpy(dtype=np.float64)
+        if len(twice := by_seed.filter(pl.col("seed").is_duplicated())):
+            raise StudyError(f"{cell}: seed {twice['seed'][0]} stands there twice; gather again")
+        for seed, value in by_seed.filter(~pl.col("value").is_finite()).select("seed", "value").iter_rows():
+            raise StudyError(f"{cell}: seed {seed} has the value {value}; lower the task's learning rate")
+        values[task, mask, metric] = by_seed["value"].to_numpy()
     for (task, mask, _), (other_task, _, metric) in itertools.product(values, repeat=2):
         if task == other_task and (task, mask, metric) not in values:
             raise StudyError(f"{task}, mask {mask}: no {metric}, which the task's other masks have; evaluate it again")
@@ -353,9 +349,3 @@ def _access(access: Mapping[tuple[str, str], str], task: str, mask: str) -> str:
 def _require_same_positions(one: CellScores, other: CellScores, who: str) -> None:
     if not (np.array_equal(one.examples, other.examples) and np.array_equal(one.scored, other.scored)):
         raise StudyError(f"{who} are not scored on the same test positions; delete the task's results, make them again")
-
-
-def _frame(rows: list[dict[str, Any]], schema: pa.Schema) -> pd.DataFrame:
-    """`rows` with the columns and types of `schema`, also where there are none."""
-    frame: pd.DataFrame = pa.Table.from_pylist(rows, schema=schema).to_pandas()
-    return frame

@@ -234,7 +234,7 @@ def test_help_and_mistyped_names_do_not_wait_for_torch():
         "import sys; from maskstudy.cli import main\n"
         "try: main(sys.argv[1:])\n"
         "except SystemExit: pass\n"
-        "assert not {'torch', 'matplotlib', 'pandas'} & set(sys.modules)"
+        "assert not {'torch', 'matplotlib', 'polars'} & set(sys.modules)"
     )
     source = str(Path(command.__file__).parents[2])
     for arguments in (["access", "--help"], ["access", "a:b", "--expect", "casual"], ["access", "nowhere:b"]):

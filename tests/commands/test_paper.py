@@ -1,4 +1,4 @@
-import pandas as pd
+import polars as pl
 import pytest
 
 from fake_results import FakeTask, arguments, write
@@ -40,7 +40,7 @@ def test_the_tables_hold_every_cell_and_every_comparison(study):
     folder, settings = study
     paper.main(arguments(settings, folder))
     metrics, comparisons, cost, audit = (
-        pd.read_csv(folder / "tables" / f"{name}.csv") for name in ("metrics", "comparisons", "cost", "audit")
+        pl.read_csv(folder / "tables" / f"{name}.csv") for name in ("metrics", "comparisons", "cost", "audit")
     )
     cells = {(cell["task"], cell["mask"]) for cell in settings["cells"]}
     for table in (metrics, cost, audit):

@@ -7,7 +7,7 @@ from maskstudy.commands import samples
 from maskstudy.data.documents import Pair
 from maskstudy.data.examples import read_examples, write_examples
 from maskstudy.errors import StudyError
-from maskstudy.files import read_table, write_json, write_table
+from maskstudy.files import read_table, write_json, write_rows, write_table
 from maskstudy.schemas import PREDICTIONS, SAMPLES
 from maskstudy.scoring import score
 from maskstudy.tasks.pronunciation import Pronunciation
@@ -23,16 +23,19 @@ CELLS = [{**each, "seeds": SEEDS} for each in (cell("causal"), cell("full"), cel
 @pytest.fixture
 def results(tmp_path):
     """`full` is always right, `causal` where the answer is 0; the control has no runs at all."""
-    test = tasks.build(HMM).splits(None)["test"]
-    write_examples(tmp_path / "data/hmm_tagging/test.parquet", test)
-    write_json(tmp_path / "data/hmm_tagging/summary.json", {"names": None})
+    write_study(tmp_path, tasks.build(HMM).splits(None)["test"])
+    return tmp_path
+
+
+def write_study(folder, test):
+    write_examples(folder / "data/hmm_tagging/test.parquet", test)
+    write_json(folder / "data/hmm_tagging/summary.json", {"names": None})
     targets = test.targets[test.scored]
     for seed in SEEDS:
         for mask, answers in (("full", targets), ("causal", np.zeros_like(targets))):
             said = np.log(np.where(np.arange(3) == answers[:, None], 0.8, 0.1))
-            path = tmp_path / f"runs/hmm_tagging/{mask}/seed-{seed}/examples.parquet"
+            path = folder / f"runs/hmm_tagging/{mask}/seed-{seed}/examples.parquet"
             write_table(path, score(said, test).table(), PREDICTIONS)
-    return tmp_path
 
 
 def run(folder, cells=CELLS, **of_tasks):
@@ -71,6 +74,16 @@ def test_where_one_is_ahead_is_counted_over_the_whole_split(results):
     assert {row["ahead"] for row in ahead} == {(test.targets[test.scored] != 0).sum()}
 
 
+def test_an_example_in_which_nothing_is_asked_shifts_no_answer(tmp_path):
+    test = tasks.build(HMM).splits(None)["test"]
+    test.targets[::2] = -100
+    write_study(tmp_path, test)
+    for row in run(tmp_path):
+        assert row["example"] % 2 == 1
+        assert row["truth"] == "ABC"[test.targets[row["example"], row["position"]]]
+        assert row["answer"] == (row["truth"] if row["mask"] == "full" else "A")
+
+
 def test_a_written_answer_is_one_question_a_word(tmp_path):
     task = Pronunciation(**SIZES)
     pairs = [Pair("cat", "cat", "K AE T"), Pair("at", "at", "AE T"), Pair("at", "at", "AH T")]
@@ -93,6 +106,12 @@ def test_a_written_answer_is_one_question_a_word(tmp_path):
         ("at", "AE T / AH T", "AH T", 3, None),
     ]
     assert [row["nats"] for row in rows] == [1.0, 1.0]
+    path = tmp_path / "runs/spoken/causal/seed-1/examples.parquet"
+    table = pq.read_table(path).to_pylist()
+    table[0]["words"] = None
+    write_rows(path, table, PREDICTIONS)
+    with pytest.raises(StudyError, match=r"seed-1/examples\.parquet: not one answer a condition"):
+        run(tmp_path, cells=[{**cell(task="spoken"), "seeds": SEEDS}], spoken=PRONUNCIATION)
 
 
 def test_runs_of_other_data_are_refused(results):

@@ -30,16 +30,16 @@ def test_the_series_of_look_ahead_is_that_of_the_metrics(results):
     assert [cell["mask"] for cell in series["cells"]] == list(LOOKAHEADS)
     assert [cell["lookahead"] for cell in series["cells"]] == [0, 1, 2, 4, None]
     for cell in series["cells"]:
-        rows = results.metrics.query("task == 'hmm_tagging' and metric == 'accuracy' and mask == @cell['mask']")
-        assert cell["values"] == rows["value"].tolist()
+        rows = results.metrics.filter(task="hmm_tagging", metric="accuracy", mask=cell["mask"])
+        assert cell["values"] == rows["value"].to_list()
         assert cell["mean"] == pytest.approx(rows["value"].mean())
-        assert cell["ceiling"] == rows["ceiling"].iloc[0]
+        assert cell["ceiling"] == rows["ceiling"][0]
         assert cell["low"] <= cell["mean"] <= cell["high"]
 
 
 def test_declared_comparisons_come_with_the_sentences_of_the_paper(results):
     (row,) = collected(results)["comparisons"]
-    expected = results.comparisons.query("declared").to_dict("records")[0]
+    expected = results.comparisons.filter("declared").row(0, named=True)
     assert row["finding"] == statements.finding(expected, 0.05)
     assert row["access"] == statements.ACCESS[False]
     assert (row["effect"], row["low"], row["high"]) == (expected["effect"], expected["low"], expected["high"])

@@ -13,9 +13,8 @@ def test_the_data_hold_every_grid(results):
     data = access_grids.data(results)
     for cell in results.settings.cells:
         grid = read_json(results.folder / "audit" / cell.task / f"{cell.mask}.json")["grid"]
-        rows = data[(data["task"] == cell.task) & (data["mask"] == cell.mask)]
         for layer, matrix in {**dict(zip("123", grid["layers"], strict=True)), "all": grid["access"]}.items():
-            keys = rows.loc[rows["layer"] == layer, "keys"]
+            keys = data.filter(task=cell.task, mask=cell.mask, layer=layer)["keys"]
             assert [[int(str(key) in row.split()) for key in range(8)] for row in keys] == matrix
 
 

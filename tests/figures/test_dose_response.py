@@ -11,15 +11,15 @@ def test_only_a_series_of_lookaheads_is_a_dose_response(results):
     data = dose_response.data(results)
     assert set(data["task"]) == {"hmm_tagging"}
     assert dict(zip(data["mask"], data["lookahead"], strict=True)) == REACHES
-    assert data["lookahead"].is_monotonic_increasing
-    metrics = results.metrics[(results.metrics["metric"] == "accuracy") & (results.metrics["task"] == "hmm_tagging")]
+    assert data["lookahead"].is_sorted()
+    metrics = results.metrics.filter(metric="accuracy", task="hmm_tagging")
     assert sorted(data["accuracy"]) == sorted(metrics["value"])
 
 
 def test_the_mean_stands_inside_its_interval(results):
     data = dose_response.data(results)
-    for _, runs in data.groupby("mask"):
-        first = runs.iloc[0]
+    for _, runs in data.group_by("mask"):
+        first = runs.row(0, named=True)
         assert first["mean"] == pytest.approx(runs["accuracy"].mean())
         assert first["low"] < first["mean"] < first["high"]
 
@@ -27,7 +27,7 @@ def test_the_mean_stands_inside_its_interval(results):
 def test_line_points_and_diamonds_are_ceiling_seeds_and_baseline(results):
     data = dose_response.data(results)
     (axes,) = [axes for axes in dose_response.draw(data).axes if axes.axison]
-    cells = data.groupby("lookahead").first()
+    cells = data.unique("lookahead").sort("lookahead")
     ceiling = next(line for line in axes.lines if line.get_marker() == "_")
     baseline = next(line for line in axes.lines if line.get_marker() == "D")
     np.testing.assert_array_equal(ceiling.get_ydata(), cells["ceiling"])
@@ -44,11 +44,11 @@ def test_line_points_and_diamonds_are_ceiling_seeds_and_baseline(results):
 def test_a_series_needs_both_ends(results, left_out):
     cells = [vars(cell) for cell in results.settings.cells if cell.mask != left_out]
     part = Results(results.folder, Settings.of({"cells": cells, "confirmatory": True}))
-    assert dose_response.data(part).empty
+    assert dose_response.data(part).is_empty()
 
 
 def test_a_study_without_a_series_gets_a_sentence_and_a_header(studies):
     data = dose_response.data(studies("one mask"))
-    assert data.to_csv(index=False).count("\n") == 1
+    assert data.write_csv().count("\n") == 1
     (axes,) = dose_response.draw(data).axes
     assert axes.texts[0].get_text() == "No task of this study has causal, lookahead-K and full masks."

@@ -3,11 +3,11 @@
 import itertools
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
+from polars.testing import assert_frame_equal
 
 from maskstudy import figures
 from maskstudy.errors import StudyError
@@ -55,9 +55,9 @@ def test_no_two_labels_overlap_and_none_is_cut_off(studies, study, name):
 def test_a_figure_is_drawn_from_its_data_alone_and_leaves_them_as_they_are(results, name):
     module = figures.named(name)
     data = module.data(results)
-    before = data.copy(deep=True)
+    before = data.clone()
     first, second = module.draw(data), module.draw(before)
-    pd.testing.assert_frame_equal(data, before)
+    assert_frame_equal(data, before)
     assert [text for text, _ in shown_texts(first)] == [text for text, _ in shown_texts(second)]
 
 

@@ -42,29 +42,27 @@ def test_one_row_a_run_of_every_task_with_a_control(data):
         ("bytes", "causal", "study"),
         ("bytes", "full", "control"),
     ]
-    assert data["seed"].tolist() == [0, 1, 2] * 5
+    assert data["seed"].to_list() == [0, 1, 2] * 5
 
 
 def test_the_floor_is_that_of_the_study_mask_and_the_baseline_that_of_the_cell(leaking, data):
-    metrics = leaking.metrics.set_index(["task", "mask", "seed", "metric"])
-    for row in data.itertuples():
-        assert row.nats == metrics.loc[(row.task, row.mask, row.seed, "nats"), "value"]
-        assert row.accuracy == metrics.loc[(row.task, row.mask, row.seed, "accuracy"), "value"]
-        assert row.baseline == metrics.loc[(row.task, row.mask, row.seed, "nats"), "baseline"]
-        assert row.unigram == 2.4
-    floor = metrics.loc[("markov", "causal", 0, "nats"), "ceiling"]
-    assert data.loc[data["task"] == "markov", "ceiling"].tolist() == [floor] * 9
-    assert data.loc[data["task"] == "bytes", "ceiling"].isna().all()
+    for row in data.iter_rows(named=True):
+        run = leaking.metrics.filter(task=row["task"], mask=row["mask"], seed=row["seed"])
+        nats, accuracy = (run.filter(metric=metric).row(0, named=True) for metric in ("nats", "accuracy"))
+        assert (row["nats"], row["accuracy"], row["baseline"]) == (nats["value"], accuracy["value"], nats["baseline"])
+        assert row["unigram"] == 2.4
+    floor = leaking.metrics.filter(task="markov", mask="causal", seed=0, metric="nats")["ceiling"].item()
+    assert data.filter(task="markov")["ceiling"].to_list() == [floor] * 9
+    assert data.filter(task="bytes")["ceiling"].is_null().all()
 
 
 def test_texts_are_the_first_that_each_run_sampled(leaking, data):
-    for row in data.itertuples():
-        path = leaking.folder / "runs" / row.task / row.mask / f"seed-{row.seed}" / "generated.json"
-        generated = read_json(path)
-        assert row.prompt == PROMPT
-        assert row.text == generated["texts"][0]["sampled"]
-        assert row.judged_nats == generated["metrics"]["sampled"]["judged_nats"]
-        assert row.true_judged_nats == 1.4
+    for row in data.iter_rows(named=True):
+        generated = read_json(leaking.folder / "runs/{task}/{mask}/seed-{seed}/generated.json".format(**row))
+        assert row["prompt"] == PROMPT
+        assert row["text"] == generated["texts"][0]["sampled"]
+        assert row["judged_nats"] == generated["metrics"]["sampled"]["judged_nats"]
+        assert row["true_judged_nats"] == 1.4
 
 
 def test_a_study_without_a_control_says_so(results):
@@ -80,31 +78,31 @@ def test_without_its_control_a_task_is_left_out(leaking):
 
 def test_every_seed_is_a_point_beside_its_mean(data):
     figure = leak.draw(data)
-    for axes, (_, rows) in zip(panels(figure), data.groupby("task", sort=False), strict=True):
+    for axes, (_, rows) in zip(panels(figure), data.group_by("task", maintain_order=True), strict=True):
         points = [line for line in axes.lines if line.get_marker() == "o"]
         small = [line for line in points if line.get_markersize() == leak._SEED["markersize"]]
         assert sorted(value for line in small for value in line.get_xdata()) == sorted(rows["nats"])
         large = [line for line in points if line not in small]
-        means = rows.groupby("mask", sort=False)["nats"].mean()
-        assert [line.get_xdata()[0] for line in large] == pytest.approx(means.tolist())
+        means = [runs["nats"].mean() for _, runs in rows.group_by("mask", maintain_order=True)]
+        assert [line.get_xdata()[0] for line in large] == pytest.approx(means)
         colours = [mpl.colors.to_hex(line.get_color()) for line in large]
         assert colours == [style.MASK_COLOURS["causal"].lower(), *[style.CONTROL.lower()] * (len(large) - 1)]
 
 
 def test_what_lies_below_the_entropy_rate_is_shaded_where_it_is_known(data):
     markov, of_bytes = panels(leak.draw(data))
-    floor = data["ceiling"].iloc[0]
+    floor = data["ceiling"][0]
     (shade,) = markov.patches
     assert (shade.get_x(), shade.get_width()) == (0, pytest.approx(floor))
     assert not of_bytes.patches
     at = [[line.get_xdata()[0] for line in axes.lines if line.get_marker() == "None"] for axes in (markov, of_bytes)]
     assert at == [[floor, 2.4], [2.4]]
     assert "entropy rate" in words(leak.draw(data))
-    assert "entropy rate" not in words(leak.draw(data[data["task"] == "bytes"]))
+    assert "entropy rate" not in words(leak.draw(data.filter(task="bytes")))
 
 
 def test_text_is_shown_as_it_is_with_what_cannot_be_printed_escaped(data):
-    figure = leak.draw(data[(data["task"] == "bytes")])
+    figure = leak.draw(data.filter(task="bytes"))
     lines = [text for text in figure.axes[0].texts if text.get_fontfamily() == ["DejaVu Sans Mono"]]
     for text in lines:
         assert not text.get_parse_math()
@@ -121,7 +119,7 @@ def test_text_is_shown_as_it_is_with_what_cannot_be_printed_escaped(data):
 
 def test_every_character_has_its_place(data):
     """Lines of the same length end at the same place, and what is written goes on where the prompt ends."""
-    figure = leak.draw(data[(data["task"] == "bytes")])
+    figure = leak.draw(data.filter(task="bytes"))
     lines = [text for text in figure.axes[0].texts if text.get_fontfamily() == ["DejaVu Sans Mono"]]
     lines = [text for text in lines if text.get_text()]
     renderer = FigureCanvasAgg(figure).get_renderer()
@@ -137,5 +135,5 @@ def test_every_character_has_its_place(data):
 
 def test_what_the_judge_thinks_is_the_mean_over_seeds(data):
     figure = leak.draw(data)
-    for (_, _), rows in data.groupby(["task", "mask"], sort=False):
+    for _, rows in data.group_by("task", "mask"):
         assert f"its text: {rows['judged_nats'].mean():.2f} nats per token (true text: 1.40)" in words(figure)

@@ -1,7 +1,8 @@
 import matplotlib as mpl
 import numpy as np
-import pyarrow.parquet as pq
+import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from maskstudy.figures import learning_curves, style
 
@@ -15,21 +16,19 @@ def test_the_data_are_the_validation_rows_of_every_run(results):
     for cell in results.settings.cells:
         for seed in cell.seeds:
             path = results.folder / "runs" / cell.task / cell.mask / f"seed-{seed}" / "history.parquet"
-            history = pq.read_table(path, partitioning=None).to_pandas()
-            rows = data[(data["task"] == cell.task) & (data["mask"] == cell.mask) & (data["seed"] == seed)]
-            expected = history[history["split"] == "validation"]
-            for name in ("step", "tokens_seen", "nats", "accuracy"):
-                assert rows[name].tolist() == expected[name].tolist()
+            rows = data.filter(task=cell.task, mask=cell.mask, seed=seed)
+            columns = ["step", "tokens_seen", "nats", "accuracy"]
+            assert_frame_equal(rows.select(columns), pl.read_parquet(path).filter(split="validation").select(columns))
 
 
 def test_ceilings_stand_beside_the_curves_that_have_one(results):
     data = learning_curves.data(results)
-    known = data.groupby("task")["ceiling_nats"].apply(lambda values: values.notna().all())
-    assert known.to_dict() == {"hmm_tagging": True, "masked_byte": False}
-    metrics = results.metrics.set_index(["task", "mask", "metric", "seed"])
-    row = data[(data["task"] == "hmm_tagging") & (data["mask"] == "lookahead-2")].iloc[0]
-    assert row["ceiling_nats"] == metrics.loc[("hmm_tagging", "lookahead-2", "nats", 0), "ceiling"]
-    assert row["baseline_accuracy"] == metrics.loc[("hmm_tagging", "lookahead-2", "accuracy", 0), "baseline"]
+    assert data.filter(task="hmm_tagging")["ceiling_nats"].is_not_null().all()
+    assert data.filter(task="masked_byte")["ceiling_nats"].is_null().all()
+    cell = {"task": "hmm_tagging", "mask": "lookahead-2", "seed": 0}
+    row = data.filter(**cell).row(0, named=True)
+    assert row["ceiling_nats"] == results.metrics.filter(**cell, metric="nats")["ceiling"].item()
+    assert row["baseline_accuracy"] == results.metrics.filter(**cell, metric="accuracy")["baseline"].item()
 
 
 def test_every_seed_is_thin_and_the_mean_bold(results):
@@ -39,20 +38,15 @@ def test_every_seed_is_thin_and_the_mean_bold(results):
     bold = [line for line in axes.lines if line.get_linewidth() == 1.4]
     assert len(thin) == 2 * results.settings.seeds["masked_byte"]
     assert [line.get_color() for line in bold] == [style.MASK_COLOURS["causal"], style.MASK_COLOURS["full"]]
-    full = data[(data["task"] == "masked_byte") & (data["mask"] == "full")].pivot(
-        index="tokens_seen", columns="seed", values="nats"
-    )
+    full = data.filter(task="masked_byte", mask="full").pivot("seed", index="step", values="nats").drop("step")
     np.testing.assert_allclose(bold[1].get_ydata(), full.to_numpy().mean(axis=1))
 
 
 def test_dashes_mark_the_best_possible_under_every_mask(results):
     axes = panels(learning_curves.draw(learning_curves.data(results)))["hmm_tagging"]
     dashed = {line.get_color(): line.get_ydata()[0] for line in axes.lines if line.is_dashed()}
-    ceilings = results.metrics[results.metrics["metric"] == "nats"].groupby("mask")["ceiling"].max()
-    assert dashed == {style.MASK_COLOURS[mask]: ceilings[mask] for mask in ("causal", "full", *LOOKAHEADS)}
-
-
-LOOKAHEADS = ("lookahead-1", "lookahead-2", "lookahead-4")
+    ceilings = results.metrics.filter(task="hmm_tagging", metric="nats").select("mask", "ceiling").unique()
+    assert dashed == {style.MASK_COLOURS[mask]: ceiling for mask, ceiling in ceilings.iter_rows()}
 
 
 @pytest.mark.parametrize(("study", "metrics"), [("two tasks", 2), ("many tasks", 1)])
@@ -70,11 +64,10 @@ def test_controls_are_grey_and_named(studies):
 
 
 def test_the_mean_is_taken_by_step_where_padding_makes_tokens_differ_between_seeds(results):
-    data = learning_curves.data(results)
-    data["tokens_seen"] += data["seed"]
+    data = learning_curves.data(results).with_columns(pl.col("tokens_seen") + pl.col("seed"))
     figure = learning_curves.draw(data)
     bold = [line for axes in figure.axes for line in axes.lines if line.get_linewidth() == 1.4]
     assert bold
     for line in bold:
-        assert 1 < len(line.get_xdata()) <= data["step"].nunique()
+        assert 1 < len(line.get_xdata()) <= data["step"].n_unique()
         assert (np.diff(line.get_xdata()) > 0).all()

@@ -61,7 +61,7 @@ def test_rows_are_those_of_the_config_in_its_order(results):
     assert set(part.metrics["seed"]) == {0, 2}
     assert set(part.history["seed"]) == {0, 2}
     assert not {cells[0][1]} & set(part.comparisons["mask_a"]) - {mask for _, mask in cells[1:]}
-    hmm = part.comparisons[part.comparisons["task"] == "hmm_tagging"]
+    hmm = part.comparisons.filter(task="hmm_tagging")
     assert "causal" not in set(hmm["mask_a"]) | set(hmm["mask_b"])
 
 
@@ -83,28 +83,36 @@ def test_comparisons_keep_their_meaning_when_they_are_turned(studies):
     order = {(cell.task, cell.mask): place for place, cell in enumerate(results.settings.cells)}
     table = results.comparisons
     assert len(table) == 2 * (10 + 10 + 1)  # pairs of masks, two metrics
-    assert table["declared"].tolist() == sorted(table["declared"], reverse=True)
-    for row in table.itertuples():
-        a, b = (values[row.task, mask, row.metric] for mask in (row.mask_a, row.mask_b))
-        assert row.effect == pytest.approx(sum(a[seed] - b[seed] for seed in a) / len(a))
-        assert row.low <= row.effect <= row.high
-        assert row.declared or order[row.task, row.mask_a] > order[row.task, row.mask_b]
-        if row.verdict in ("a", "b"):
-            assert (row.verdict == "a") == ((row.effect > 0) == (row.metric == "accuracy"))
+    assert table["declared"].to_list() == sorted(table["declared"], reverse=True)
+    for row in table.iter_rows(named=True):
+        a, b = (values[row["task"], row[mask], row["metric"]] for mask in ("mask_a", "mask_b"))
+        assert row["effect"] == pytest.approx(sum(a[seed] - b[seed] for seed in a) / len(a))
+        assert row["low"] <= row["effect"] <= row["high"]
+        assert row["declared"] or order[row["task"], row["mask_a"]] > order[row["task"], row["mask_b"]]
+        if row["verdict"] in ("a", "b"):
+            assert (row["verdict"] == "a") == ((row["effect"] > 0) == (row["metric"] == "accuracy"))
 
 
 def test_both_turned_verdicts_occur(studies):
     verdicts = studies("controls and own masks").comparisons
-    assert {"a", "b"} <= set(verdicts.loc[~verdicts["declared"], "verdict"])
+    assert {"a", "b"} <= set(verdicts.filter(declared=False)["verdict"])
 
 
 def test_one_seed_has_no_interval(results):
-    mean, low, high = results.mean_interval([0.25])
-    assert mean == 0.25
-    assert low != low
-    assert high != high
+    assert results.mean_interval([0.25]) == (0.25, None, None)
     mean, low, high = results.mean_interval([0.1, 0.2, 0.4])
     assert low < mean < high
+
+
+def test_groups_keep_their_order_and_have_the_interval_of_their_values(results):
+    table = results.metrics.filter(metric="nats").reverse()
+    means = results.mean_intervals(table, ["task", "mask"])
+    cells = [(cell.task, cell.mask) for cell in results.settings.cells]
+    assert means.columns == ["task", "mask", "mean", "low", "high"]
+    assert list(means.select("task", "mask").iter_rows()) == cells[::-1]
+    for task, mask, *interval in means.iter_rows():
+        assert tuple(interval) == results.mean_interval(table.filter(task=task, mask=mask)["value"])
+    assert results.mean_intervals(table.clear(), ["task", "mask"]).columns == means.columns
 
 
 def test_verdicts_in_words():

@@ -34,11 +34,11 @@ def test_real_tasks_with_two_masks_are_drawn_and_no_others(data):
 
 def test_two_questions_are_spread_evenly_and_two_are_of_each_order_of_the_first_and_last_mask(data):
     for task, last in (("accents", "full"), ("pronunciation", "encoder-decoder")):
-        rows = data[data["task"] == task]
-        questions = rows.drop_duplicates("example")
-        assert questions["chosen"].tolist() == ["spread"] * 2 + ["ahead"] * 4
-        assert questions["mask_a"].tolist()[2:] == ["causal"] * 2 + [last] * 2
-        assert questions["mask_b"].tolist()[2:] == [last] * 2 + ["causal"] * 2
+        rows = data.filter(task=task)
+        questions = rows.unique("example", keep="first", maintain_order=True)
+        assert questions["chosen"].to_list() == ["spread"] * 2 + ["ahead"] * 4
+        assert questions["mask_a"].to_list()[2:] == ["causal"] * 2 + [last] * 2
+        assert questions["mask_b"].to_list()[2:] == [last] * 2 + ["causal"] * 2
         assert len(rows) == 6 * 3  # under every mask, those between the ends too
 
 
@@ -46,17 +46,17 @@ def test_the_commonest_answer_stands_with_its_seeds_and_a_filled_point_says_that
     figure = samples.draw(data)
     answers = [words for words in words(figure) if words.endswith("/5")]
     assert len(answers) == len(data)
-    assert answers == [f"{row.agreeing}/{row.seeds}" for row in data.itertuples()]
+    assert answers == [f"{agreeing}/{seeds}" for agreeing, seeds in data.select("agreeing", "seeds").iter_rows()]
     points = [line for line in figure.axes[0].lines if line.get_marker() == "o"][: len(data)]
     filled = [point.get_markerfacecolor() != "white" for point in points]
-    assert filled == (2 * data["right"] > data["seeds"]).tolist()
+    assert filled == (2 * data["right"] > data["seeds"]).to_list()
 
 
 def test_one_of_several_right_answers_is_right(data):
-    row = next(data[(data["task"] == "pronunciation") & (data["right"] == 5)].itertuples())
-    assert " / " in row.truth
+    row = data.filter(task="pronunciation", right=5).row(0, named=True)
+    assert " / " in row["truth"]
     assert samples._is_right(row)
-    assert not samples._is_right(row._replace(answer="K AE N"))
+    assert not samples._is_right(row | {"answer": "K AE N"})
 
 
 def test_nothing_is_taken_for_a_formula_and_spaces_are_seen(data):
@@ -68,7 +68,7 @@ def test_nothing_is_taken_for_a_formula_and_spaces_are_seen(data):
 
 
 def test_a_study_without_real_data_says_so(shown):
-    figure = samples.draw(samples.data(shown).iloc[:0])
+    figure = samples.draw(samples.data(shown).clear())
     assert words(figure) == ["No task of this study has real data and two masks to compare."]
 
 

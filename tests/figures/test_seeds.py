@@ -9,8 +9,8 @@ def test_every_run_is_there_with_the_mean_of_its_cell(results):
     data = seeds.data(results)
     assert len(data) == 2 * sum(len(cell.seeds) for cell in results.settings.cells)
     np.testing.assert_array_equal(data["value"], results.metrics["value"])
-    for _, runs in data.groupby(["task", "mask", "metric"]):
-        assert runs["mean"].iloc[0] == pytest.approx(runs["value"].mean())
+    for _, runs in data.group_by("task", "mask", "metric"):
+        assert runs["mean"][0] == pytest.approx(runs["value"].mean())
 
 
 @pytest.mark.parametrize(
@@ -23,17 +23,24 @@ def test_every_run_is_there_with_the_mean_of_its_cell(results):
 def test_the_difference_is_that_of_paired_seeds_from_the_causal_mask(studies, study, declared):
     data = seeds.data(studies(study))
     assert set(data["reference"]) == {"causal"}
-    data = data[data["role"] == "study"]
-    for (task, mask, metric), runs in data.groupby(["task", "mask", "metric"]):
+    data = data.filter(role="study")
+    for (task, mask, metric), runs in data.group_by("task", "mask", "metric"):
         if mask == "causal":
-            assert runs["difference"].isna().all()
+            assert runs["difference"].is_null().all()
             continue
-        causal = data[(data["task"] == task) & (data["mask"] == "causal") & (data["metric"] == metric)]
-        paired = runs.set_index("seed")["value"] - causal.set_index("seed")["value"]
-        row = runs.iloc[0]
-        assert row["difference"] == pytest.approx(paired.mean())
+        paired = runs.join(data.filter(task=task, mask="causal", metric=metric), on="seed", validate="1:1")
+        row = runs.row(0, named=True)
+        assert row["difference"] == pytest.approx((paired["value"] - paired["value_right"]).mean())
         assert row["low"] <= row["difference"] <= row["high"]
         assert row["declared"] == (mask == "full" and (task, metric) in declared)
+
+
+def test_a_comparison_of_the_causal_mask_with_another_is_turned_with_its_interval(studies):
+    results = studies("controls and own masks")
+    pair = {"task": "recall", "mask_a": "causal", "mask_b": "full", "metric": "accuracy"}
+    effect, low, high = results.comparisons.filter(**pair).select("effect", "low", "high").row(0)
+    turned = seeds.data(results).filter(task="recall", mask="full", metric="accuracy")
+    assert turned.select("difference", "low", "high").row(0) == (-effect, -high, -low)
 
 
 def test_without_a_causal_mask_the_first_is_the_reference(results):
@@ -41,8 +48,7 @@ def test_without_a_causal_mask_the_first_is_the_reference(results):
     part = Results(results.folder, Settings.of({"cells": cells, "confirmatory": True}))
     data = seeds.data(part)
     assert set(data["reference"]) == {"lookahead-1"}
-    full = data[(data["mask"] == "full") & (data["metric"] == "accuracy")].iloc[0]
-    other = data[(data["mask"] == "lookahead-1") & (data["metric"] == "accuracy")].iloc[0]
+    full, other = (data.filter(mask=mask, metric="accuracy").row(0, named=True) for mask in ("full", "lookahead-1"))
     assert full["difference"] == pytest.approx(full["mean"] - other["mean"])
 
 
@@ -62,11 +68,11 @@ def test_seeds_are_points_and_pairs_are_lines(results):
     pairs = [line for axes in panels for line in axes.lines if line.get_color() == style.CONTROL]
     assert len(pairs) == 2 * sum(results.settings.seeds.values())
     of_hmm = [line.get_xdata() for line in pairs if len(line.get_xdata()) == 5]
-    causal_to_full = data[(data["task"] == "hmm_tagging") & (data["metric"] == "accuracy") & (data["seed"] == 1)]
+    causal_to_full = data.filter(task="hmm_tagging", metric="accuracy", seed=1)
     assert any(np.allclose(values, causal_to_full["value"]) for values in of_hmm)
 
 
 def test_controls_are_compared_with_nothing(studies):
     data = seeds.data(studies("controls and own masks"))
-    assert data.loc[data["role"] == "control", "difference"].isna().all()
+    assert data.filter(role="control")["difference"].is_null().all()
     assert "full (control)" in [text.get_text() for text in seeds.draw(data).axes[0].texts]

@@ -1242,7 +1242,7 @@ MUTANTS = [
     Mutant(
         "controls are ranked",
         "comparisons.py",
-        'study = metrics[metrics["role"] == "study"]',
+        'study = metrics.filter(pl.col("role") == "study")',
         "study = metrics",
         ("test_comparisons.py::TestCompare::test_every_pair_of_study_masks_once_and_no_control",),
     ),

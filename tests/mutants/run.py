@@ -19,7 +19,7 @@ from typing import NoReturn
 import hypothesis
 import jsonschema  # noqa: F401
 import matplotlib.figure  # noqa: F401
-import pandas  # noqa: F401
+import polars  # noqa: F401
 import pytest
 import scipy.optimize
 import scipy.stats  # noqa: F401

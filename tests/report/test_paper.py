@@ -127,14 +127,14 @@ def test_swaps_and_layers_are_exploratory_sections_of_their_own(document, drawin
 
 def test_a_cell_shows_its_last_layer_and_its_likeness_to_the_first_mask(document, tables):
     table = tables["representations"]
-    last = table[(table["task"] == "hmm_tagging") & (table["layer"] == 2)]
+    last = table.filter(task="hmm_tagging", layer=2)
     rows = {row["mask"]: row["values"] for row in document["representations"]["rows"] if row["task"] == "hmm_tagging"}
     assert rows["causal"][-2:] == ["", ""]
     for mask in ("lookahead-1", "full"):
         for place, weights in enumerate(("trained", "random")):
-            of_mask = last[last["weights"] == weights].set_index(["mask", "measure"])["mean"]
-            alike = last[(last["mask"] == "causal") & (last["other_mask"] == mask) & (last["weights"] == weights)]
-            expected = [number(of_mask[mask, "position"], 2), number(alike["mean"].iloc[0], 2)]
+            position = last.filter(weights=weights, mask=mask, measure="position")
+            alike = last.filter(weights=weights, mask="causal", other_mask=mask)
+            expected = [number(rows["mean"].item(), 2) for rows in (position, alike)]
             assert [rows[mask][place], rows[mask][8 + place]] == expected
 
 
@@ -142,10 +142,10 @@ def test_models_without_positions_get_a_sentence(results, tables):
     settings = replace(results.settings, unordered=("masked_byte",))
     said = paper.collect(settings, tables, [])["representations"]["unordered"]
     assert said.startswith("The models of masked_byte are told no positions.")
-    of_task = tables["representations"].set_index(["task", "mask", "weights", "layer", "measure"])["mean"]
+    last = tables["representations"].filter(task="masked_byte", layer=2, measure="position")
     for mask in ("causal", "full"):
         trained, random = (
-            number(of_task["masked_byte", mask, kind, 2, "position"], 2) for kind in ("trained", "random")
+            number(last.filter(mask=mask, weights=weights)["mean"].item(), 2) for weights in ("trained", "random")
         )
         assert f"{trained} under {mask} (random weights: {random})" in said
 
@@ -197,10 +197,10 @@ def test_written_answers_have_a_table_of_their_own_and_published_results_stand_b
         ("pronunciation", "causal"),
         ("pronunciation", "encoder-decoder"),
     ]
-    means = made["metrics"].set_index(["task", "mask", "metric"])["mean"]
     for row in document["written"]:
-        assert row["values"][0] == number(means[row["task"], row["mask"], "per"])
-        assert row["values"][4] == number(means[row["task"], row["mask"], "wer"])
+        for place, metric in ((0, "per"), (4, "wer")):
+            mean = made["metrics"].filter(task=row["task"], mask=row["mask"], metric=metric)["mean"].item()
+            assert row["values"][place] == number(mean)
     assert len(document["results"]) == 4
     assert all(row["values"][2] == "" for row in document["results"] if row["task"] == "pronunciation")
     assert document["published"] == [
@@ -214,10 +214,9 @@ def test_written_answers_have_a_table_of_their_own_and_published_results_stand_b
         }
     ]
     assert "in word error rate" in json.dumps(document["answer"])
-    found = made["decoding"].set_index("mask")
-    assert [row["mask"] for row in document["decoding"]["rows"]] == list(found.index)
-    for row in document["decoding"]["rows"]:
-        shown = [found.loc[row["mask"], name] for name in ("greedy_per", "beam_per", "greedy_wer", "beam_wer")]
+    shown_scores = made["decoding"].select("mask", "greedy_per", "beam_per", "greedy_wer", "beam_wer")
+    for row, (mask, *shown) in zip(document["decoding"]["rows"], shown_scores.iter_rows(), strict=True):
+        assert row["mask"] == mask
         assert row["values"] == [number(value) for value in shown]
         assert row["difference"] == "3.2 × 10⁻⁶"  # of the last seed, the largest
     assert paper.compile_pdf(document, tmp_path).startswith(b"%PDF")
@@ -235,11 +234,8 @@ def test_a_missing_drawing_is_named(document, tmp_path):
 def test_a_study_without_comparisons_or_ceilings_has_a_paper(results, tables, drawings):
     cell = results.settings.cells[-1]
     few = {
-        "metrics": tables["metrics"][tables["metrics"]["task"] == cell.task],
-        "comparisons": tables["comparisons"].iloc[:0],
-        "cost": tables["cost"][tables["cost"]["task"] == cell.task],
-        "tuning": tables["tuning"].iloc[:0],
-        "audit": tables["audit"][tables["audit"]["task"] == cell.task],
+        **{name: tables[name].filter(task=cell.task) for name in ("metrics", "cost", "audit")},
+        **{name: tables[name].clear() for name in ("comparisons", "tuning")},
     }
     document = paper.collect(replace(results.settings, cells=(cell,)), few, [])
     assert document["answer"] == []

@@ -8,7 +8,6 @@ from maskstudy.comparisons import ABOVE_CEILING, NOT_LEARNED, WITHIN
 from maskstudy.figures.results import Settings
 from maskstudy.report import statements
 
-NONE = float("nan")
 COMPARISON = {
     "task": "tagging",
     "metric": "accuracy",
@@ -48,7 +47,7 @@ def plain(text):
 
 @pytest.mark.parametrize(
     ("value", "digits", "text"),
-    [(0.12345, 3, "0.123"), (-0.0304, 3, "−0.030"), (-0.0001, 3, "0.000"), (2, 1, "2.0"), (NONE, 3, ""), (None, 3, "")],
+    [(0.12345, 3, "0.123"), (-0.0304, 3, "−0.030"), (-0.0001, 3, "0.000"), (2, 1, "2.0"), (None, 3, "")],
 )
 def test_numbers(value, digits, text):
     assert statements.number(value, digits) == text
@@ -56,15 +55,15 @@ def test_numbers(value, digits, text):
 
 @given(st.floats(1e-9, 10))
 def test_an_interval_is_shown_with_two_figures_of_its_width_within_bounds(width):
-    digits = statements.digits_for(width)
+    digits = statements.digits_for(0.0, width)
     assert 3 <= digits <= 4
     if 0.001 <= width < 0.1:
         assert width * 10**digits >= 9.99
 
 
-@pytest.mark.parametrize("width", [0.0, NONE])
-def test_an_interval_without_width_has_the_least_decimals(width):
-    assert statements.digits_for(width) == 3
+@pytest.mark.parametrize("end", [0.5, None])
+def test_an_interval_without_width_has_the_least_decimals(end):
+    assert statements.digits_for(end, end) == 3
 
 
 def test_counts_probabilities_and_powers():
@@ -76,7 +75,7 @@ def test_counts_probabilities_and_powers():
     assert statements.power_of_ten(0.025) == "2.5 × 10⁻²"
     assert statements.power_of_ten(0) == "0"
     assert statements.interval(-0.1, 0.25) == "[−0.100, 0.250]"
-    assert statements.interval(NONE, NONE) == ""
+    assert statements.interval(None, None) == ""
     cells = [{"task": "t", "mask": mask, "role": "study", "seeds": list(range(10))} for mask in ("causal", "full")]
     settings = Settings.of({"cells": cells, "confirmatory": True})
     assert statements.size(settings) == "1 task, 2 cells, 10 seeds a cell"
@@ -134,7 +133,7 @@ def test_equivalence_is_claimed_with_its_margin_and_test():
 
 @pytest.mark.parametrize(
     ("margin", "end"),
-    [(0.005, "neither a difference nor equivalence within ±0.005 is shown"), (NONE, "no difference is shown")],
+    [(0.005, "neither a difference nor equivalence within ±0.005 is shown"), (None, "no difference is shown")],
 )
 def test_inconclusive_is_not_the_absence_of_a_difference(margin, end):
     row = COMPARISON | {"effect": 0.001, "low": -0.01, "high": 0.02, "margin": margin, "verdict": "inconclusive"}
@@ -162,7 +161,7 @@ def test_every_comparison_says_what_kind_of_claim_it_is(equal, claim):
     assert ("Equal access" if equal else "Unequal access") in sentence
     assert sentence.startswith("Declared, tagging: full is better")
     assert "p after Holm’s correction" in sentence
-    exploratory = COMPARISON | {"equal_access": equal, "declared": False, "p_holm": NONE, "p": 0.04}
+    exploratory = COMPARISON | {"equal_access": equal, "declared": False, "p_holm": None, "p": 0.04}
     sentence = plain(statements.comparison(exploratory, 0.95, 0.05))
     assert sentence.startswith("Exploratory, tagging: ")
     assert "p = 0.040" in sentence
@@ -198,7 +197,7 @@ def test_a_cell_above_its_ceiling_is_called_a_fault():
 
 
 def test_cells_without_a_ceiling_are_not_judged_by_one():
-    unknown = CELL | {"gap": NONE, "ceiling": NONE, "learning": NONE}
+    unknown = CELL | {"gap": None, "ceiling": None, "learning": None}
     assert statements.ceilings([unknown]).startswith("For no task of this study is the best possible result known")
     assert "1 of 1 cells" in statements.ceilings([CELL, unknown])
     assert statements.reading([unknown]) == ""
@@ -212,7 +211,7 @@ def test_a_transformer_that_loses_to_its_baseline_is_reported_as_losing():
     level = CELL | {"against_baseline": "no better", "metric": "nats"}
     assert statements.baselines([CELL, level]).endswith("it is not clearly better in tagging (causal).")
     assert statements.baselines([CELL]).startswith("No transformer loses to its baseline")
-    assert statements.baselines([CELL | {"against_baseline": NONE}]) == "No cell of this study has a baseline."
+    assert statements.baselines([CELL | {"against_baseline": None}]) == "No cell of this study has a baseline."
 
 
 def test_controls_are_never_judged():
@@ -295,6 +294,9 @@ def test_swaps_are_counted_by_their_intervals_without_leaks_controls_and_nats():
         "some, and 1 show neither. The dearest is dear: models trained under causal have an accuracy of 0.900, and "
         "under full one of 0.400."
     )
+    one_seed = {**SWAP, "low": None, "high": None}
+    assert statements.swaps([*rows, one_seed]).startswith("Of 5 swaps")
+    assert "2 cost accuracy (the whole interval is above 0), 1 gain some, and 2" in statements.swaps([*rows, one_seed])
     none = statements.swaps(rows[2:3])
     assert none.endswith("0 cost accuracy (the whole interval is above 0), 0 gain some, and 1 show neither.")
     assert statements.swaps(rows[4:]).startswith("Every mask that could be swapped in shows the answer")

@@ -8,8 +8,7 @@ its ceiling it writes nothing and fails: such a model sees more than its mask ad
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-import pyarrow as pa
+from polars import DataFrame
 
 from maskstudy import files, schemas
 from maskstudy.commands import options
@@ -42,19 +41,15 @@ def main(arguments: list[str]) -> None:
     _refuse_above_ceiling(gaps, cells)
     effects = effect_sizes(comparisons, scores, settings["statistics"])
 
-    for name, frame, schema in (
-        ("comparisons", comparisons, schemas.COMPARISONS),
-        ("effects", effects, schemas.EFFECTS),
-        ("ceiling_gaps", gaps, schemas.CEILING_GAPS),
-    ):
-        table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
-        files.write_table(results / f"{name}.parquet", table, schema)
+    files.write_rows(results / "comparisons.parquet", comparisons, schemas.COMPARISONS)
+    files.write_rows(results / "effects.parquet", effects, schemas.EFFECTS)
+    files.write_rows(results / "ceiling_gaps.parquet", gaps, schemas.CEILING_GAPS)
 
 
-def _metrics(path: Path, cells: list[dict[str, Any]]) -> pd.DataFrame:
+def _metrics(path: Path, cells: list[dict[str, Any]]) -> DataFrame:
     """The rows of metrics.parquet, which must be those of the configured cells and seeds."""
-    metrics: pd.DataFrame = files.read_table(path, schemas.METRICS).to_pandas()
-    found = set(metrics[["task", "mask", "role", "seed"]].itertuples(index=False, name=None))
+    metrics = DataFrame(files.read_table(path, schemas.METRICS))
+    found = set(metrics.select("task", "mask", "role", "seed").iter_rows())
     wanted = {(cell["task"], cell["mask"], cell["role"], seed) for cell in cells for seed in cell["seeds"]}
     for task, mask, role, seed in sorted(found ^ wanted):
         state = "is missing" if (task, mask, role, seed) in wanted else "is not in the configuration"
@@ -77,19 +72,18 @@ def _observer(results: Path, task: str, mask: str) -> CellScores | None:
     return cell_scores(task, mask, [_predictions(reference.with_suffix(".parquet"))])
 
 
-def _predictions(path: Path) -> pd.DataFrame:
-    table = files.read_table(path, schemas.PREDICTIONS)
-    frame: pd.DataFrame = table.drop_columns(["predictions", "written"]).to_pandas()
-    return frame
+def _predictions(path: Path) -> DataFrame:
+    return DataFrame(files.read_table(path, schemas.PREDICTIONS).drop_columns(["predictions", "written"]))
 
 
-def _refuse_above_ceiling(gaps: pd.DataFrame, cells: list[dict[str, Any]]) -> None:
+def _refuse_above_ceiling(gaps: list[dict[str, Any]], cells: list[dict[str, Any]]) -> None:
     """Stop if a study cell beats its ideal observer; a control, there to leak, may."""
     controls = {(cell["task"], cell["mask"]) for cell in cells if cell["role"] == "control"}
-    for gap in gaps[gaps["verdict"] == ABOVE_CEILING].itertuples():
-        if (gap.task, gap.mask) not in controls:
+    for gap in gaps:
+        task, mask = gap["task"], gap["mask"]
+        if gap["verdict"] == ABOVE_CEILING and (task, mask) not in controls:
             raise StudyError(
-                f"{gap.task}, mask {gap.mask}: its {gap.metric} beats the exact ceiling by {gap.gap:.4g} "
-                f"[{gap.low:.4g}, {gap.high:.4g}]; either it sees more than its mask admits or the ceiling is wrong: "
-                "check the model's masks and the task's ceiling"
+                f"{task}, mask {mask}: its {gap['metric']} beats the exact ceiling by {gap['gap']:.4g} "
+                f"[{gap['low']:.4g}, {gap['high']:.4g}]; either it sees more than its mask admits or the ceiling is "
+                "wrong: check the model's masks and the task's ceiling"
             )

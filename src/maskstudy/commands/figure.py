@@ -29,5 +29,5 @@ def main(arguments: list[str]) -> None:
         style.add_note(figure, f"quick profile: {settings.seeds_of_a_cell}, exploratory only")
     stem = given.results / "figures" / given.name
     with replacing(stem.with_name(f"{stem.name}.csv")) as temporary:
-        data.to_csv(temporary, index=False, lineterminator="\n")
+        data.write_csv(temporary)
     style.save(figure, stem)

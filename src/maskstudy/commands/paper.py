@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> None:
     pdf = compile_pdf(collect(settings, tables, drawn), drawings)
     for name, table in tables.items():
         with replacing(given.results / "tables" / f"{name}.csv") as temporary:
-            table.to_csv(temporary, index=False, lineterminator="\n")
+            table.write_csv(temporary)
     with replacing(given.results / "paper.pdf") as temporary:
         temporary.write_bytes(pdf)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
+from polars import DataFrame
 
 from maskstudy import schemas, tasks
 from maskstudy.commands import options
@@ -75,11 +76,11 @@ class _Positions:
         given, nats = [], []
         for path in paths:
             frame = _predictions(path, len(self.test))
-            predictions = np.concatenate(frame["predictions"].to_numpy())
+            predictions = frame["predictions"].explode(empty_as_null=False).to_numpy()
             if len(predictions) != len(self.targets):
                 raise StudyError(f"{path}: {len(predictions)} answers to {len(self.targets)} questions; {_AGAIN}")
             given.append(predictions)
-            nats.append(_nats(frame)[self.examples])
+            nats.append(_nats(frame[self.examples]))
         right = np.array(given) == self.targets
         return Answers(right, [of_seed.tolist() for of_seed in given], np.mean(nats, axis=0))
 
@@ -109,13 +110,12 @@ class _Whole:
         """What the runs wrote."""
         right, given, nats = [], [], []
         for path in paths:
-            frame = _predictions(path, len(self.test))
-            if not (frame["words"].to_numpy()[self.examples] == 1).all():
+            frame = _predictions(path, len(self.test))[self.examples]
+            if not frame["words"].eq_missing(1).all():
                 raise StudyError(f"{path}: not one answer a condition; {_AGAIN}")
-            right.append(frame["wrong_words"].to_numpy()[self.examples] == 0)
-            written = frame["written"].to_numpy()[self.examples]
-            given.append([tuple(answer.tolist()) for answer in written])
-            nats.append(_nats(frame)[self.examples])
+            right.append((frame["wrong_words"] == 0).to_numpy())
+            given.append([tuple(answer) for answer in frame["written"].to_list()])
+            nats.append(_nats(frame))
         return Answers(np.array(right), given, np.mean(nats, axis=0))
 
 
@@ -155,14 +155,14 @@ def _rows(questions: _Positions | _Whole, runs: Mapping[str, Sequence[Path]]) ->
     return rows
 
 
-def _predictions(path: Path, examples: int) -> pd.DataFrame:
+def _predictions(path: Path, examples: int) -> DataFrame:
     """The rows of a run, one a test example."""
-    frame: pd.DataFrame = read_table(path, schemas.PREDICTIONS).to_pandas()
+    frame = DataFrame(read_table(path, schemas.PREDICTIONS))
     if len(frame) != examples:
         raise StudyError(f"{path}: {len(frame)} rows for {examples} test examples; {_AGAIN}")
     return frame
 
 
-def _nats(frame: pd.DataFrame) -> Any:
+def _nats(frame: DataFrame) -> NDArray[np.float64]:
     """Nats of each example, per scored position."""
-    return (frame["nats"] / frame["scored"].clip(lower=1)).to_numpy()
+    return (frame["nats"] / frame["scored"].clip(1)).to_numpy()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
+from polars import DataFrame
 
 from maskstudy.figures import dose_response, leak, style
 from maskstudy.figures.results import Results
@@ -37,35 +37,35 @@ def _dose_response(results: Results) -> list[dict[str, Any]]:
     """One entry a task that has a series of look-ahead masks, with one entry a mask."""
     rows = dose_response.data(results)
     found = []
-    for task, of_task in rows.groupby("task", sort=False):
+    for (task,), of_task in rows.group_by("task", maintain_order=True):
         cells = []
-        for mask, runs in of_task.groupby("mask", sort=False):
-            first = runs.iloc[0]
+        for (mask,), runs in of_task.group_by("mask", maintain_order=True):
+            first = runs.row(0, named=True)
             reach = first["lookahead"]
             cells.append(
                 {
                     "mask": mask,
                     "lookahead": None if reach == float("inf") else reach,
-                    "values": [float(value) for value in runs["accuracy"]],
-                    **{name: _number(first[name]) for name in ("mean", "low", "high", "ceiling", "baseline")},
+                    "values": runs["accuracy"].to_list(),
+                    **{name: first[name] for name in ("mean", "low", "high", "ceiling", "baseline")},
                 }
             )
         found.append({"task": task, "metric": "accuracy", "cells": cells})
     return found
 
 
-def _shown(comparisons: pd.DataFrame) -> list[dict[str, Any]]:
+def _shown(comparisons: DataFrame) -> list[dict[str, Any]]:
     """The declared comparisons; where none is declared, all."""
-    declared = comparisons[comparisons["declared"]]
-    return (comparisons if declared.empty else declared).to_dict("records")
+    declared = comparisons.filter("declared")
+    return (comparisons if declared.is_empty() else declared).to_dicts()
 
 
 def _comparison(row: Mapping[str, Any], alpha: float) -> dict[str, Any]:
+    what = ["task", "metric", "mask_a", "mask_b", "declared", "equal_access", "verdict"]
     return {
-        **{name: row[name] for name in ("task", "metric", "mask_a", "mask_b", "declared", "equal_access", "verdict")},
-        **{name: _number(row[name]) for name in ("effect", "low", "high", "margin")},
+        **{name: row[name] for name in (*what, "effect", "low", "high", "margin")},
         "finding": statements.finding(row, alpha),
-        "access": statements.ACCESS[bool(row["equal_access"])],
+        "access": statements.ACCESS[row["equal_access"]],
     }
 
 
@@ -73,27 +73,22 @@ def _leaks(results: Results) -> list[dict[str, Any]]:
     """One entry a task with controls: losses and how surprising the written text is, with a sample by each cell."""
     rows = leak.data(results)
     found = []
-    for task, of_task in rows.groupby("task", sort=False):
+    for (task,), of_task in rows.group_by("task", maintain_order=True):
         cells = []
-        for mask, runs in of_task.groupby("mask", sort=False):
-            first = runs.iloc[0]
-            run = results.folder / "runs" / str(task) / str(mask) / f"seed-{first['seed']}"
+        for (mask,), runs in of_task.group_by("mask", maintain_order=True):
+            first = runs.row(0, named=True)
+            run = results.folder / "runs" / task / mask / f"seed-{first['seed']}"
             sample = read_json(run / "generated.json")["texts"][0]
             cells.append(
                 {
                     "mask": mask,
                     "role": first["role"],
-                    "nats": float(runs["nats"].mean()),
-                    "judged_nats": float(runs["judged_nats"].mean()),
+                    "nats": runs["nats"].mean(),
+                    "judged_nats": runs["judged_nats"].mean(),
                     "sample": {name: sample[name][:SAMPLE] for name in ("prompt", "true", "sampled", "greedy")},
                 }
             )
-        first = of_task.iloc[0]
-        known = {name: _number(first[name]) for name in ("ceiling", "unigram", "true_judged_nats")}
+        first = of_task.row(0, named=True)
+        known = {name: first[name] for name in ("ceiling", "unigram", "true_judged_nats")}
         found.append({"task": task, "judge": first["judge"], **known, "cells": cells})
     return found
-
-
-def _number(value: float) -> float | None:
-    """A number for JSON, which knows no NaN."""
-    return None if pd.isna(value) else float(value)

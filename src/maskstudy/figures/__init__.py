@@ -7,6 +7,9 @@ A figure is a module with four names:
     data       Results -> DataFrame: everything that is drawn, and what becomes the CSV
     draw       DataFrame -> matplotlib Figure
 
+Means of groups are taken with `over`, or by `Results.mean_intervals`: `group_by(…).agg(…)` of a large table adds up in
+an order that depends on the number of threads, and so do the last bits.
+
 A new figure is a new module in this folder, with its caption in `workflow/report/` and its line in config.yaml.
 """
 
@@ -15,7 +18,7 @@ import pkgutil
 from typing import Protocol, cast
 
 from matplotlib.figure import Figure
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy.errors import StudyError
 from maskstudy.figures.results import Results

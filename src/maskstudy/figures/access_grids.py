@@ -6,7 +6,7 @@ from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy.figures import style
 from maskstudy.figures.results import Results
@@ -122,8 +122,8 @@ def _columns(data: DataFrame) -> list[tuple[str, Layers, Verdicts]]:
     A model with more layers of the last kind looks the same: its layers are cut after the last one that differs.
     """
     columns: dict[tuple[str, bytes], tuple[str, Layers, Verdicts]] = {}
-    for (task, mask), cell in data.groupby(["task", "mask"], sort=False):
-        layers = {layer: _matrix(rows) for layer, rows in cell.groupby("layer", sort=False)}
+    for (task, mask), cell in data.group_by("task", "mask", maintain_order=True):
+        layers = {layer: _matrix(rows) for (layer,), rows in cell.group_by("layer", maintain_order=True)}
         access = layers.pop(ACCESS)
         kinds = list(layers.values())
         while len(kinds) > 2 and np.array_equal(kinds[-1], kinds[-2]):
@@ -131,15 +131,15 @@ def _columns(data: DataFrame) -> list[tuple[str, Layers, Verdicts]]:
         numbered = {str(number): layer for number, layer in enumerate(kinds, start=1)}
         look = b"|".join(str(kind.shape).encode() + kind.tobytes() for kind in [*kinds, access])
         column = columns.setdefault((mask, look), (mask, {**numbered, ACCESS: access}, {}))
-        column[2][task] = (bool(cell["leaks"].iloc[0]), cell["role"].iloc[0])
+        column[2][task] = (cell["leaks"][0], cell["role"][0])
     order = style.ordered(mask for mask, _ in columns)
     return sorted(columns.values(), key=lambda column: order.index(column[0]))
 
 
 def _matrix(rows: DataFrame) -> NDArray[np.bool_]:
-    matrix = np.zeros((len(rows), rows["length"].iloc[0]), dtype=bool)
+    matrix = np.zeros((len(rows), rows["length"][0]), dtype=bool)
     for query, keys in zip(rows["query"], rows["keys"], strict=True):
-        matrix[query, [int(key) for key in str(keys).split()]] = True
+        matrix[query, [int(key) for key in keys.split()]] = True
     return matrix
 
 

@@ -3,11 +3,12 @@
 from typing import Any
 
 import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy.figures import style
 from maskstudy.figures.results import Results, verdict_words
@@ -40,43 +41,46 @@ def data(results: Results) -> DataFrame:
     metric; `ceiling_gain` is the same for the two ceilings.
     """
     table = results.comparisons
-    ceilings = results.metrics.groupby(["task", "mask", "metric"])["ceiling"].first()
-    sign = table["metric"].map(HIGHER_IS_BETTER).map({True: 1.0, False: -1.0}).astype(float)
-    best = [
-        [ceilings.get((row.task, mask, row.metric), np.nan) for mask in (row.mask_a, row.mask_b)]
-        for row in table.itertuples()
-    ]
-    best_a, best_b = np.array(best, dtype=float).reshape(-1, 2).T
-    ends = np.sort(np.stack([sign * table["low"], sign * table["high"]]), axis=0)
-    return table.assign(
-        gain=sign * table["effect"], gain_low=ends[0], gain_high=ends[1], ceiling_gain=sign * (best_a - best_b)
+    cell = ["task", "metric", "mask"]
+    ceilings = results.metrics.unique(cell, keep="first").select(*cell, "ceiling")
+    for mask in ("mask_a", "mask_b"):
+        of_mask = ceilings.rename({"mask": mask, "ceiling": f"ceiling_{mask}"})
+        table = table.join(of_mask, on=["task", "metric", mask], how="left", validate="m:1", maintain_order="left")
+    sign = pl.when(pl.col("metric").replace_strict(HIGHER_IS_BETTER)).then(1.0).otherwise(-1.0)
+    low, high = sign * pl.col("low"), sign * pl.col("high")
+    return table.select(
+        *results.comparisons.columns,
+        gain=sign * pl.col("effect"),
+        gain_low=pl.min_horizontal(low, high),
+        gain_high=pl.max_horizontal(low, high),
+        ceiling_gain=sign * (pl.col("ceiling_mask_a") - pl.col("ceiling_mask_b")),
     )
 
 
 @style.styled
 def draw(data: DataFrame) -> Figure:
     """Declared comparisons above, exploratory ones below; one row a pair of masks, one column a metric."""
-    if data.empty:
+    if data.is_empty():
         return style.nothing_to_draw("No task of this study has two masks to compare.")
     metrics = [metric for metric in HIGHER_IS_BETTER if metric in set(data["metric"])]
     titles = {task: style.in_lines(task, 15) for task in dict.fromkeys(data["task"])}
     pairs = {(a, b): f"{a} − {b}" for a, b in zip(data["mask_a"], data["mask_b"], strict=True)}
-    verdicts = [verdict_words(row.verdict, row.mask_a, row.mask_b) for row in data.itertuples()]
+    verdicts = [verdict_words(*row) for row in data.select("verdict", "mask_a", "mask_b").iter_rows()]
     left = 0.05
     pair_left = left + max(style.text_width(title, bold=True) for title in titles.values()) + 0.15
     access_left = pair_left + max(style.text_width(pair) for pair in pairs.values()) + 0.15
     first = access_left + style.text_width("unequal") + 0.15
     words = max(style.text_width(text, bold=True) for text in verdicts) + 0.22
     panel = max(1.25, (style.WIDTH - first) / len(metrics) - words)
-    limits = {metric: _limits(data[data["metric"] == metric]) for metric in metrics}
+    limits = {metric: _limits(data.filter(metric=metric)) for metric in metrics}
 
     sections = [
         (title, rows)
         for title, rows in (
-            ("declared before any run", data[data["declared"]]),
-            ("exploratory", data[~data["declared"]]),
+            ("declared before any run", data.filter(declared=True)),
+            ("exploratory", data.filter(declared=False)),
         )
-        if len(rows)
+        if not rows.is_empty()
     ]
     layout = [(title, rows, _lines(rows, titles)) for title, rows in sections]
     head, foot = 0.34, 0.38
@@ -100,8 +104,7 @@ def draw(data: DataFrame) -> Figure:
                     sheet.plot([left, access_left - 0.15], [middle - _ROW / 2] * 2, color=style.FAINT, linewidth=0.4)
                 sheet.text(left, middle - 0.06, titles[task], va="top", weight="bold", linespacing=1.3)
             previous = task
-            both = rows[(rows["task"] == task) & (rows["mask_a"] == mask_a) & (rows["mask_b"] == mask_b)]
-            equal = bool(both["equal_access"].iloc[0])
+            equal = rows.filter(task=task, mask_a=mask_a, mask_b=mask_b)["equal_access"][0]
             sheet.text(pair_left, middle, pairs[mask_a, mask_b], va="center")
             sheet.text(
                 access_left, middle, "equal" if equal else "unequal", va="center",
@@ -110,19 +113,17 @@ def draw(data: DataFrame) -> Figure:
         for number, metric in enumerate(metrics):
             place = first + number * (panel + words)
             axes = style.place(figure, place, start, panel, _ROW * count)
-            of_metric = {
-                tuple(row[name] for name in _PAIR): row for _, row in rows[rows["metric"] == metric].iterrows()
-            }
+            of_metric = rows.filter(metric=metric).rows_by_key(_PAIR, named=True, include_key=True, unique=True)
             marks = [(line, of_metric[pair]) for pair, line in lines[:-1] if pair in of_metric]
             _forest(axes, marks, count, *limits[metric])
             for line, row in marks:
                 _write_verdict(sheet, place + panel + 0.1, start + (line + 0.5) * _ROW, row)
         top += head + _ROW * count + foot
     entries: list[tuple[str, dict[str, Any]]] = []
-    if data["margin"].notna().any():
+    if data["margin"].is_not_null().any():
         band = {"marker": "s", "color": _BAND, "markersize": 6, "markeredgewidth": 0}
         entries.append(("declared margin of equivalence", band))
-    if data["ceiling_gain"].notna().any():
+    if data["ceiling_gain"].is_not_null().any():
         entries.append(("difference of the best possible results", _BEST))
     style.key(sheet, left, height, entries)
     return figure
@@ -132,8 +133,8 @@ def _lines(rows: DataFrame, titles: dict[str, str]) -> list[tuple[Any, int]]:
     """(pair, line it stands on) of every pair, with a little room after each task; last the number of lines."""
     lines: list[tuple[Any, int]] = []
     line = 0
-    for task, of_task in rows.groupby("task", sort=False):
-        pairs = list(dict.fromkeys(of_task[_PAIR].itertuples(index=False, name=None)))
+    for (task,), of_task in rows.group_by("task", maintain_order=True):
+        pairs = list(dict.fromkeys(of_task.select(_PAIR).iter_rows()))
         lines += [(pair, line + number) for number, pair in enumerate(pairs)]
         line += max(len(pairs), 1 + titles[task].count("\n"))
     return [*lines, (None, line)]
@@ -141,11 +142,10 @@ def _lines(rows: DataFrame, titles: dict[str, str]) -> list[tuple[Any, int]]:
 
 def _limits(rows: DataFrame) -> tuple[float, float, bool]:
     """Ends of the axis, and whether effects differ so much in size that it must be logarithmic."""
-    ends = rows[["gain_low", "gain_high", "ceiling_gain"]].to_numpy().ravel()
-    ends = np.concatenate([ends, rows["margin"].to_numpy(), -rows["margin"].to_numpy(), [0.0]])
-    low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
-    sizes = rows["gain"].abs()
-    logarithmic = bool(sizes.max() > _MUCH * sizes.quantile(0.25) and sizes.max() > _MUCH * _LINEAR)
+    ends = rows.select("gain_low", "gain_high", "ceiling_gain", "margin", below=-pl.col("margin")).to_numpy()
+    low, high = float(np.nanmin(ends, initial=0.0)), float(np.nanmax(ends, initial=0.0))
+    sizes = rows["gain"].abs().to_numpy()
+    logarithmic = bool(sizes.max() > _MUCH * np.quantile(sizes, 0.25) and sizes.max() > _MUCH * _LINEAR)
     if logarithmic:
         return min(2 * low, -_LINEAR), max(2 * high, _LINEAR), True
     pad = 0.06 * (high - low) or 0.01
@@ -171,11 +171,11 @@ def _forest(axes: Axes, marks: list[tuple[int, Any]], count: int, low: float, hi
     for line, row in marks:
         middle = line + 0.5
         colour = style.INK if row["declared"] else style.QUIET
-        if np.isfinite(row["margin"]):
+        if row["margin"] is not None:
             axes.add_patch(
                 Rectangle((-row["margin"], middle - 0.42), 2 * row["margin"], 0.84, color=_BAND, linewidth=0, zorder=0)
             )
-        if np.isfinite(row["ceiling_gain"]):
+        if row["ceiling_gain"] is not None:
             axes.plot(row["ceiling_gain"], middle, **_BEST)
         axes.plot([row["gain_low"], row["gain_high"]], [middle] * 2, color=colour, linewidth=1.2)
         face = colour if row["declared"] else "white"

@@ -1,10 +1,11 @@
 """How much the future is worth: accuracy against the number of tokens that a mask lets a position look ahead."""
 
 import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy.figures import style
 from maskstudy.figures.results import Results
@@ -17,31 +18,26 @@ CAPTION = (
     "except by luck. Open diamonds are the baseline with the same access."
 )
 
+_CELL = ["task", "mask"]
 _COLUMNS = ["task", "mask", "lookahead", "seed", "accuracy", "mean", "low", "high", "ceiling", "baseline"]
 
 
 def data(results: Results) -> DataFrame:
     """One row a run of every task that has causal, lookahead-K and full; `lookahead` is infinite for full."""
-    metrics = results.metrics
-    rows = metrics[(metrics["metric"] == "accuracy") & (metrics["role"] == "study")]
-    rows = rows.assign(lookahead=rows["mask"].map(style.lookahead)).dropna(subset=["lookahead"])
-    rows = rows.groupby("task", sort=False).filter(_is_a_series)
-    if rows.empty:
-        return DataFrame(columns=_COLUMNS)
-    rows = rows.rename(columns={"value": "accuracy"})
-    means = {cell: results.mean_interval(values["accuracy"]) for cell, values in rows.groupby(["task", "mask"])}
-    keys = list(zip(rows["task"], rows["mask"], strict=True))
-    for place, name in enumerate(("mean", "low", "high")):
-        rows[name] = [means[key][place] for key in keys]
-    tasks = {task: place for place, task in enumerate(dict.fromkeys(rows["task"]))}
-    rows = rows.assign(place=rows["task"].map(tasks)).sort_values(["place", "lookahead", "seed"], kind="stable")
-    return rows[_COLUMNS].reset_index(drop=True)
+    rows = results.metrics.filter(metric="accuracy", role="study").rename({"value": "accuracy"})
+    lookahead = pl.col("mask").map_elements(style.lookahead, return_dtype=pl.Float64)
+    rows = rows.with_columns(lookahead=lookahead).drop_nulls("lookahead")
+    reach = pl.col("lookahead")
+    is_a_series = (reach == 0).any() & reach.is_infinite().any() & (reach.n_unique() > 2)
+    rows = rows.filter(is_a_series.over("task"))
+    rows = rows.join(results.mean_intervals(rows, _CELL, "accuracy"), on=_CELL, maintain_order="left")
+    return rows.sort(pl.col("task").rle_id(), "lookahead", "seed").select(_COLUMNS)
 
 
 @style.styled
 def draw(data: DataFrame) -> Figure:
     """One panel a task; look-ahead runs to the right, full attention stands after a break."""
-    if data.empty:
+    if data.is_empty():
         return style.nothing_to_draw("No task of this study has causal, lookahead-K and full masks.")
     tasks = list(dict.fromkeys(data["task"]))
     across = min(2, len(tasks))
@@ -54,16 +50,11 @@ def draw(data: DataFrame) -> Figure:
         axes = style.place(
             figure, place * column + left, row * (top + height + bottom) + top, column - left - right, height
         )
-        _panel(axes, data[data["task"] == task], height)
+        _panel(axes, data.filter(task=task), height)
         axes.set_title(task, pad=7)
         axes.set_xlabel("tokens of look-ahead")
         axes.set_ylabel("accuracy" if place == 0 else "")
     return figure
-
-
-def _is_a_series(rows: DataFrame) -> bool:
-    reaches = set(rows["lookahead"])
-    return 0 in reaches and np.inf in reaches and len(reaches) > 2
 
 
 def _panel(axes: Axes, runs: DataFrame, height: float) -> None:
@@ -72,9 +63,9 @@ def _panel(axes: Axes, runs: DataFrame, height: float) -> None:
     x = {reach: beyond if np.isinf(reach) else reach for reach in reaches}
     unit = beyond / 40
     colours = style.colours(runs["mask"])
-    cells = runs.groupby("mask", sort=False).first().sort_values("lookahead")
-    places = cells["lookahead"].map(x).to_numpy()
-    ceilings, baselines = (cells[name].to_numpy(dtype=float) for name in ("ceiling", "baseline"))
+    cells = runs.unique("mask", keep="first", maintain_order=True).sort("lookahead")
+    places = [x[reach] for reach in cells["lookahead"]]
+    ceilings, baselines = (cells[name].to_numpy() for name in ("ceiling", "baseline"))
     labels: list[tuple[float, str, str]] = []
 
     if np.isfinite(ceilings).any():
@@ -82,16 +73,16 @@ def _panel(axes: Axes, runs: DataFrame, height: float) -> None:
         axes.plot(places[-2:], ceilings[-2:], color=style.INK, linewidth=1, dashes=(2, 2))
         axes.plot(places, ceilings, "_", color=style.INK, markersize=9, markeredgewidth=1)
         labels.append((float(ceilings[-1]), "best possible", style.INK))
-    for mask, runs_of_mask in runs.groupby("mask", sort=False):
-        centre = x[runs_of_mask["lookahead"].iloc[0]]
-        count = len(runs_of_mask)
+    for cell in cells.iter_rows(named=True):
+        colour, centre = colours[cell["mask"]], x[cell["lookahead"]]
+        accuracies = runs.filter(mask=cell["mask"])["accuracy"]
+        count = len(accuracies)
         offsets = unit * (1.1 + 1.6 * np.arange(count) / max(1, count - 1))
-        axes.plot(centre + offsets, runs_of_mask["accuracy"], "o", color=colours[mask], markersize=2, alpha=0.6, mew=0)
-        first = runs_of_mask.iloc[0]
-        if np.isfinite(first["low"]):
-            axes.plot([centre] * 2, [first["low"], first["high"]], color=colours[mask], linewidth=1.6, zorder=3)
-        axes.plot(centre, first["mean"], "o", color=colours[mask], markersize=4.5, mec="white", mew=0.6, zorder=4)
-    labels.append((float(cells["mean"].iloc[-1]), "transformer", style.INK))
+        axes.plot(centre + offsets, accuracies, "o", color=colour, markersize=2, alpha=0.6, mew=0)
+        if cell["low"] is not None:
+            axes.plot([centre] * 2, [cell["low"], cell["high"]], color=colour, linewidth=1.6, zorder=3)
+        axes.plot(centre, cell["mean"], "o", color=colour, markersize=4.5, mec="white", mew=0.6, zorder=4)
+    labels.append((cells["mean"][-1], "transformer", style.INK))
     if np.isfinite(baselines).any():
         axes.plot(places, baselines, color=style.QUIET, linewidth=0.5, dashes=(1, 2))
         axes.plot(places, baselines, "D", color=style.QUIET, markersize=3.2, mfc="white", mew=0.8)

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy.figures import style
 from maskstudy.figures.results import Cell, Results
@@ -70,7 +70,7 @@ def data(results: Results) -> DataFrame:
                         "seed": seed,
                         "nats": metrics["nats"],
                         "accuracy": metrics["accuracy"],
-                        "ceiling": np.nan if first["ceiling"] is None else first["ceiling"]["nats"],
+                        "ceiling": first["ceiling"] and first["ceiling"]["nats"],
                         "unigram": first["unigram"]["nats"],
                         "baseline": references[cell.mask]["baseline"]["nats"],
                         "judge": generated["judge"],
@@ -80,15 +80,16 @@ def data(results: Results) -> DataFrame:
                         "text": generated["texts"][0]["sampled"],
                     }
                 )
-    return DataFrame(rows, columns=_COLUMNS)
+    return DataFrame(rows, _COLUMNS, schema_overrides={"ceiling": pl.Float64}, infer_schema_length=None)
 
 
 @style.styled
 def draw(data: DataFrame) -> Figure:
     """One block a task, one row a mask: its loss to the left, its text to the right."""
-    if data.empty:
+    if data.is_empty():
         return style.nothing_to_draw("No task of this study has a control whose models write text.")
-    cells = {task: list(rows.groupby(["mask", "role"], sort=False)) for task, rows in data.groupby("task", sort=False)}
+    tasks = {task: rows for (task,), rows in data.group_by("task", maintain_order=True)}
+    cells = {task: list(rows.group_by("mask", "role", maintain_order=True)) for task, rows in tasks.items()}
     names = [_name(*cell) for of_task in cells.values() for cell, _ in of_task]
     left = 0.12 + max(style.text_width(name) for name in names)
     text_left = max(left + 1.6, style.WIDTH - _LINE * _CHARACTER)
@@ -99,9 +100,8 @@ def draw(data: DataFrame) -> Figure:
     top = 0.0
     for task, of_task in cells.items():
         sheet.text(0.05, top + 0.13, task, va="center", weight="bold", fontsize=style.LARGE)
-        rows = data[data["task"] == task]
         axes = style.place(figure, left, top + _HEAD, text_left - left - 0.25, _BLOCK * len(of_task))
-        _losses(axes, rows, [cell for cell, _ in of_task], colours)
+        _losses(axes, tasks[task], of_task, colours)
         for place, ((mask, role), runs) in enumerate(of_task):
             start = top + _HEAD + place * _BLOCK
             colour = style.cell_colour(mask, role, colours)
@@ -110,7 +110,7 @@ def draw(data: DataFrame) -> Figure:
             _write(sheet, text_left, start, runs)
         top += heights[task]
     entries = [("one seed", {**_SEED, "color": style.QUIET}), ("mean", {**_MEAN, "color": style.QUIET})]
-    if data["ceiling"].notna().any():
+    if data["ceiling"].is_not_null().any():
         entries.append(("entropy rate", _FLOOR))
     entries += [("token frequencies", _UNIGRAM), ("baseline", _BASELINE)]
     style.key(sheet, 0.05, foot + 0.1, entries)
@@ -122,21 +122,20 @@ def _reference(results: Results, cell: Cell) -> dict[str, Any]:
     return reference
 
 
-def _losses(axes: Axes, rows: DataFrame, cells: list[tuple[str, str]], colours: dict[str, str]) -> None:
-    ceiling, unigram = (float(rows[name].iloc[0]) for name in ("ceiling", "unigram"))
-    if np.isfinite(ceiling):
+def _losses(axes: Axes, rows: DataFrame, cells: list[Any], colours: dict[str, str]) -> None:
+    ceiling, unigram = rows["ceiling"][0], rows["unigram"][0]
+    if ceiling is not None:
         axes.axvspan(0, ceiling, color=_BELOW, linewidth=0, zorder=0)
         axes.axvline(ceiling, **_FLOOR)
         between = 0.5 * (len(cells) - 1)
         axes.text(ceiling / 2, between, "only by seeing the answer", ha="center", va="center", color=style.QUIET)
     axes.axvline(unigram, **_UNIGRAM)
-    for place, (mask, role) in enumerate(cells):
-        runs = rows[(rows["mask"] == mask) & (rows["role"] == role)]
+    for place, ((mask, role), runs) in enumerate(cells):
         colour = style.cell_colour(mask, role, colours)
-        axes.plot(runs["baseline"].iloc[0], place, **_BASELINE)
+        axes.plot(runs["baseline"][0], place, **_BASELINE)
         axes.plot(runs["nats"], [place + 0.2] * len(runs), linestyle="none", color=colour, **_SEED)
         axes.plot(runs["nats"].mean(), place - 0.2, color=colour, zorder=4, **_MEAN)
-    most = max(unigram, rows["nats"].max(), rows["baseline"].max())
+    most = max(unigram, *rows["nats"], *rows["baseline"])
     axes.set(xlim=(-0.03 * most, 1.05 * most), ylim=(len(cells) - 0.5, -0.5), yticks=[])
     axes.spines["left"].set_visible(False)
     axes.xaxis.set_major_locator(MaxNLocator(4, min_n_ticks=2))
@@ -145,10 +144,10 @@ def _losses(axes: Axes, rows: DataFrame, cells: list[tuple[str, str]], colours: 
 
 def _write(sheet: Axes, left: float, top: float, runs: DataFrame) -> None:
     """Prompt and text of the first seed in lines of `_LINE` characters, under what the judge thinks of such text."""
-    true, judged = runs["true_judged_nats"].mean(), runs["judged_nats"].mean()
+    true, judged = runs.select(pl.mean("true_judged_nats", "judged_nats")).row(0)
     words = f"its text: {judged:.2f} nats per token (true text: {true:.2f})"
     sheet.text(left, top + 0.06, words, va="center", color=style.QUIET)
-    prompt, text = (style.visible(runs[name].iloc[0]) for name in ("prompt", "text"))
+    prompt, text = (style.visible(runs[name][0]) for name in ("prompt", "text"))
     for number in range(_LINES):
         start, end = number * _LINE, (number + 1) * _LINE
         in_prompt = prompt[start:end]

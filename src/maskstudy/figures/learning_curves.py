@@ -1,10 +1,10 @@
 """Validation loss against training tokens: every seed, its mean, and the best that the access allows."""
 
-import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy.figures import style
 from maskstudy.figures.results import Results
@@ -30,18 +30,16 @@ _KEY = [
 
 def data(results: Results) -> DataFrame:
     """One row a (run, validation step), with the cell's ceiling and baseline on the test data beside it."""
-    history = results.history
-    curves = history.loc[
-        history["split"] == "validation",
-        ["task", "mask", "role", "seed", "step", "tokens_seen", "nats", "accuracy"],
-    ]
-    references = results.metrics.pivot_table(
-        index=["task", "mask"], columns="metric", values=["ceiling", "baseline"], dropna=False, sort=False
+    curves = results.history.filter(split="validation").drop("split", "learning_rate")
+    references = results.metrics.pivot(
+        "metric",
+        on_columns=["nats", "accuracy"],
+        index=["task", "mask"],
+        values=["ceiling", "baseline"],
+        aggregate_function="first",
+        maintain_order=True,
     )
-    references.columns = [f"{reference}_{metric}" for reference, metric in references.columns]
-    wanted = [f"{reference}_{metric}" for reference in ("ceiling", "baseline") for metric in ("nats", "accuracy")]
-    references = references.reindex(columns=wanted).reset_index()
-    return curves.merge(references, on=["task", "mask"], how="left", validate="many_to_one")
+    return curves.join(references, on=["task", "mask"], how="left", validate="m:1", maintain_order="left")
 
 
 @style.styled
@@ -55,8 +53,8 @@ def draw(data: DataFrame) -> Figure:
     labels = [0.0] * across  # the widest label of each column
     titles = 0.0
     for task, _, column in places:
-        cells = data[data["task"] == task]
-        names = {style.cell_name(mask, role) for mask, role in zip(cells["mask"], cells["role"], strict=True)}
+        cells = data.filter(task=task).select("mask", "role").unique()
+        names = {style.cell_name(*cell) for cell in cells.iter_rows()}
         labels[column] = max(labels[column], *(style.text_width(name) for name in names))
         titles = max(titles, style.text_width(task, style.LARGE, bold=True) - min(labels) - 0.2)
     left, gap, height, top, bottom = 0.42, 0.18, 1.3 if len(tasks) <= 6 else 1.05, 0.32, 0.4
@@ -72,7 +70,7 @@ def draw(data: DataFrame) -> Figure:
         for number, metric in enumerate(("nats", "accuracy") if both else ("nats",)):
             above = row * (top + tall + bottom) + top + number * (height + 0.25)
             axes = style.place(figure, lefts[column], above, panel, height)
-            _panel(axes, data[data["task"] == task], metric, colours, height)
+            _panel(axes, data.filter(task=task), metric, colours, height)
             if number == 0:
                 axes.set_title(task, pad=7)
             if column == 0:
@@ -86,25 +84,27 @@ def draw(data: DataFrame) -> Figure:
 
 def _panel(axes: Axes, curves: DataFrame, metric: str, colours: dict[str, str], height: float) -> None:
     ends: list[tuple[float, str, str]] = []
-    few = curves["mask"].nunique() <= 2
+    few = curves["mask"].n_unique() <= 2
     references: list[float] = []
-    final = float(curves["tokens_seen"].max())
-    for (mask, role), cell in curves.groupby(["mask", "role"], sort=False):
+    final = max(curves["tokens_seen"])
+    for (mask, role), cell in curves.group_by("mask", "role", maintain_order=True):
         colour = style.cell_colour(mask, role, colours)
-        for _, run in cell.groupby("seed"):
+        for _, run in cell.group_by("seed", maintain_order=True):
             axes.plot(run["tokens_seen"], run[metric], color=colour, linewidth=0.5, alpha=0.35)
         # By step, not by tokens: padding makes the tokens of a step differ between seeds.
-        mean = cell.groupby("step")[["tokens_seen", metric]].mean()
+        mean = (
+            cell.select("step", pl.mean("tokens_seen", metric).over("step")).unique("step", keep="first").sort("step")
+        )
         axes.plot(mean["tokens_seen"], mean[metric], color=colour, linewidth=1.4)
-        ends.append((float(mean[metric].iloc[-1]), style.cell_name(mask, role), style.darker(colour)))
+        ends.append((mean[metric][-1], style.cell_name(mask, role), style.darker(colour)))
         for reference, dashes in _DASHES.items():
-            value = float(cell[f"{reference}_{metric}"].iloc[0])
-            if np.isfinite(value) and (reference == "ceiling" or (few and role == "study")):
+            value = cell[f"{reference}_{metric}"][0]
+            if value is not None and (reference == "ceiling" or (few and role == "study")):
                 axes.plot([0, final], [value] * 2, color=colour, linewidth=0.8, dashes=dashes)
                 references.append(value)
 
-    trained = curves.loc[curves["step"] >= _START * curves["step"].max(), metric]
-    low, high = min([trained.min(), *references]), max([trained.max(), *references])
+    trained = curves.filter(pl.col("step") >= _START * pl.max("step"))[metric]
+    low, high = min(*trained, *references), max(*trained, *references)
     pad = 0.06 * (high - low) or 0.05
     axes.set_ylim(low - pad, high + pad)
     axes.set_xlim(0, final)

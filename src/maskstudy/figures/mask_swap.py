@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy.figures import style
 from maskstudy.figures.results import Results
@@ -21,7 +21,8 @@ CAPTION = (
     "models. On a grey ground the mask shows the answer, so that a score there is that of a leak and no improvement."
 )
 
-_COLUMNS = ["task", "trained_mask", "tested_mask", "role", "leaks", "seed", "accuracy", "mean", "low", "high"]
+_PAIR = ["task", "trained_mask", "tested_mask"]
+_COLUMNS = [*_PAIR, "role", "leaks", "seed", "accuracy", "mean", "low", "high"]
 _MEAN: dict[str, Any] = {"marker": "o", "markersize": 4.5, "markeredgewidth": 1}
 _SEED: dict[str, Any] = {"marker": "o", "markersize": 2, "markeredgewidth": 0, "alpha": 0.5}
 _LEAK = "#EEEEEE"
@@ -33,30 +34,24 @@ _SPREAD = 0.62  # of the distance between two masks: over this much the points o
 
 def data(results: Results) -> DataFrame:
     """One row a run and mask at test time, its own mask among them; `leaks` is of the mask at test time."""
-    swaps = results.swaps
-    swaps = swaps[swaps["metric"] == "accuracy"]
-    own = swaps.drop_duplicates(["task", "trained_mask", "seed"])
-    own = own.assign(tested_mask=own["trained_mask"], value=own["own_value"], leaks=own["role"] == "control")
-    parts = []
-    for task in results.settings.tasks:
-        for trained in (cell.mask for cell in results.settings.cells if cell.task == task):
-            for tested in style.ordered(cell.mask for cell in results.settings.cells if cell.task == task):
-                table = own if tested == trained else swaps
-                runs = table[
-                    (table["task"] == task) & (table["trained_mask"] == trained) & (table["tested_mask"] == tested)
-                ]
-                if len(runs):
-                    mean, low, high = results.mean_interval(runs["value"])
-                    parts.append(runs.assign(accuracy=runs["value"], mean=mean, low=low, high=high)[_COLUMNS])
-    return pd.concat(parts, ignore_index=True) if parts else DataFrame(columns=_COLUMNS)
+    swaps = results.swaps.filter(metric="accuracy")
+    own = swaps.unique(["task", "trained_mask", "seed"], keep="first", maintain_order=True).with_columns(
+        tested_mask="trained_mask", value="own_value", leaks=pl.col("role") == "control"
+    )
+    parts = [swaps.clear()]
+    for _, runs in pl.concat([swaps, own]).group_by("task", "trained_mask", maintain_order=True):
+        parts += [runs.filter(tested_mask=tested) for tested in style.ordered(runs["tested_mask"])]
+    table = pl.concat(parts).rename({"value": "accuracy"})
+    means = results.mean_intervals(table, _PAIR, "accuracy")
+    return table.join(means, on=_PAIR, maintain_order="left").select(_COLUMNS)
 
 
 @style.styled
 def draw(data: DataFrame) -> Figure:
     """One panel a task, from left to right and top to bottom; a panel of many masks is wider."""
-    if data.empty:
+    if data.is_empty():
         return style.nothing_to_draw("No task of this study has two masks that its models could be swapped between.")
-    tasks = dict(iter(data.groupby("task", sort=False)))
+    tasks = {task: runs for (task,), runs in data.group_by("task", maintain_order=True)}
     masks = {task: style.ordered(runs["tested_mask"]) for task, runs in tasks.items()}
     ticks = {task: [_tick(mask, tasks[task]) for mask in of_task] for task, of_task in masks.items()}
     titles = {task: style.in_lines(task, 26) for task in tasks}
@@ -95,23 +90,23 @@ def draw(data: DataFrame) -> Figure:
 
 
 def _panel(axes: Axes, runs: DataFrame, masks: list[str], colours: dict[str, str]) -> None:
-    for place in (masks.index(mask) for mask in runs.loc[runs["leaks"], "tested_mask"].unique()):
+    for place in (masks.index(mask) for mask in set(runs.filter("leaks")["tested_mask"])):
         axes.axvspan(place - 0.5, place + 0.5, color=_LEAK, linewidth=0, zorder=0)
     trained = style.ordered(runs["trained_mask"])
     step = min(0.2, _SPREAD / len(trained))
     for number, mask in enumerate(trained):
-        of_mask = runs[runs["trained_mask"] == mask]
-        colour = style.cell_colour(mask, of_mask["role"].iloc[0], colours)
+        of_mask = runs.filter(trained_mask=mask)
+        colour = style.cell_colour(mask, of_mask["role"][0], colours)
         shift = step * (number - (len(trained) - 1) / 2) - step / 4
-        cells = of_mask.groupby("tested_mask", sort=False).first()
-        places = np.array([masks.index(tested) for tested in cells.index]) + shift
+        cells = of_mask.unique("tested_mask", keep="first", maintain_order=True)
+        places = np.array([masks.index(tested) for tested in cells["tested_mask"]]) + shift
         axes.plot(places, cells["mean"], color=colour, linewidth=0.9, alpha=0.55, zorder=2)
-        for place, (tested, cell) in zip(places, cells.iterrows(), strict=True):
-            seeds = of_mask.loc[of_mask["tested_mask"] == tested, "accuracy"]
+        for place, cell in zip(places, cells.iter_rows(named=True), strict=True):
+            seeds = of_mask.filter(tested_mask=cell["tested_mask"])["accuracy"]
             axes.plot([place + step / 2] * len(seeds), seeds, linestyle="none", color=colour, zorder=3, **_SEED)
-            if np.isfinite(cell["low"]):
+            if cell["low"] is not None:
                 axes.plot([place] * 2, [cell["low"], cell["high"]], color=colour, linewidth=1.4, zorder=3)
-            face = colour if tested == mask else "white"
+            face = colour if cell["tested_mask"] == mask else "white"
             axes.plot(place, cell["mean"], color=colour, markerfacecolor=face, zorder=4, **_MEAN)
     axes.set_xlim(-0.5, len(masks) - 0.5)
     axes.yaxis.set_major_locator(MaxNLocator(4, min_n_ticks=2))
@@ -131,12 +126,12 @@ def _in_lines(slots: dict[str, int]) -> list[list[str]]:
 def _tick(mask: str, runs: DataFrame) -> str:
     """The name of a mask at test time, in lines; a control says so."""
     name = style.in_lines(mask, 12)
-    return f"{name}\n(control)" if runs.loc[runs["tested_mask"] == mask, "leaks"].any() else name
+    return f"{name}\n(control)" if runs.filter(tested_mask=mask)["leaks"].any() else name
 
 
 def _key(data: DataFrame, colours: dict[str, str]) -> tuple[list[tuple[str, dict[str, Any]]], ...]:
     """The masks of the training; what the marks mean."""
-    trained = data.loc[data["role"] == "study", "trained_mask"]
+    trained = data.filter(role="study")["trained_mask"]
     masks = [(mask, {**_MEAN, "color": colours[mask]}) for mask in style.ordered(trained)]
     if (data["role"] == "control").any():
         masks.append(("control", {**_MEAN, "color": style.CONTROL}))

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from pandas import DataFrame
+from polars import DataFrame, Series
 
 from maskstudy.figures import style
 from maskstudy.figures.results import Results
@@ -31,18 +32,17 @@ _HEAD, _HEIGHT, _FOOT = 0.32, 0.75, 0.36  # inches, down
 
 def data(results: Results) -> DataFrame:
     """One row a probe of a run, or of its mask with random weights; `mean` is over the seeds of the same."""
-    table = results.representations
-    table = table[table["measure"].isin(_PROBES)]
-    mean = table.groupby(["task", "mask", "weights", "layer", "measure"])["value"].transform("mean")
-    return table.assign(mean=mean)[_COLUMNS].reset_index(drop=True)
+    table = results.representations.filter(pl.col("measure").is_in(list(_PROBES)))
+    mean = pl.mean("value").over("task", "mask", "weights", "layer", "measure")
+    return table.with_columns(mean=mean).select(_COLUMNS)
 
 
 @style.styled
 def draw(data: DataFrame) -> Figure:
     """Two tasks a line, each with one panel a probe."""
-    if data.empty:
+    if data.is_empty():
         return style.nothing_to_draw("No task of this study has models whose layers could be probed.")
-    tasks = dict(iter(data.groupby("task", sort=False)))
+    tasks = {task: rows for (task,), rows in data.group_by("task", maintain_order=True)}
     across, down = min(2, len(tasks)), -(-len(tasks) // 2)
     longest = max(style.text_width(task, style.LARGE, bold=True) for task in tasks)
     column = max(style.WIDTH / 2, longest + 0.2)
@@ -58,7 +58,7 @@ def draw(data: DataFrame) -> Figure:
             start = left + _LEFT + place * (_PANEL + _BETWEEN)
             sheet.text(start, top + 0.24, name, va="center", color=style.QUIET)
             axes = style.place(figure, start, top + _HEAD, _PANEL, _HEIGHT)
-            _panel(axes, rows[rows["measure"] == measure], colours)
+            _panel(axes, rows.filter(measure=measure), colours)
             axes.set_xticks(sorted(set(rows["layer"])))
             axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"] if place == 0 else [""] * 3)
             if place == 1:
@@ -72,24 +72,24 @@ def _panel(axes: Axes, rows: DataFrame, colours: dict[str, str]) -> None:
     axes.plot(*_by_layer(rows, "chance"), **_CHANCE)
     for weights, line in (("random", _RANDOM), ("trained", _TRAINED)):
         for mask in style.ordered(rows["mask"]):
-            of_mask = rows[(rows["mask"] == mask) & (rows["weights"] == weights)]
-            colour = style.cell_colour(mask, of_mask["role"].iloc[0], colours)
+            of_mask = rows.filter(mask=mask, weights=weights)
+            colour = style.cell_colour(mask, of_mask["role"][0], colours)
             axes.plot(*_by_layer(of_mask, "mean"), color=colour, **line)
             if weights == "trained":
                 axes.plot(of_mask["layer"], of_mask["value"], linestyle="none", color=colour, zorder=3, **_SEED)
-    last = rows["layer"].max() if len(rows) else 1
+    last = max(rows["layer"], default=1)
     axes.set(xlim=(-0.15, last + 0.15), ylim=(-0.06, 1.06))
 
 
-def _by_layer(rows: DataFrame, name: str) -> tuple[list[int], list[float]]:
-    by_layer = rows.groupby("layer")[name].mean()
-    return list(by_layer.index), list(by_layer)
+def _by_layer(rows: DataFrame, name: str) -> tuple[Series, Series]:
+    by_layer = rows.select("layer", pl.mean(name).over("layer")).unique("layer", keep="first").sort("layer")
+    return by_layer["layer"], by_layer[name]
 
 
 def _key(data: DataFrame) -> tuple[list[tuple[str, dict[str, Any]]], ...]:
     """The masks; what the marks mean."""
     colours = style.colours(data["mask"])
-    studied = data.loc[data["role"] == "study", "mask"]
+    studied = data.filter(role="study")["mask"]
     masks = [(mask, {**_TRAINED, "color": colours[mask]}) for mask in style.ordered(studied)]
     if (data["role"] == "control").any():
         masks.append(("control", {**_TRAINED, "color": style.CONTROL}))

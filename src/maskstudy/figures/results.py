@@ -5,16 +5,15 @@ results.metrics          DataFrame, the columns of schemas.METRICS
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
+import polars as pl
 import pyarrow as pa
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy import schemas, statistics
 from maskstudy.errors import StudyError
@@ -137,14 +136,12 @@ class Results:
             StudyError: a configured run has no row.
         """
         table = self._of_runs(_frame(self.folder / "metrics.parquet", schemas.METRICS))
-        found = set(zip(table["task"], table["mask"], table["seed"], strict=True))
-        for cell in self.settings.cells:
-            for seed in cell.seeds:
-                if (cell.task, cell.mask, seed) not in found:
-                    raise StudyError(
-                        f"{self.folder / 'metrics.parquet'}: no row for {cell.task}, {cell.mask}, seed {seed}; "
-                        "make it again with the config as it is now"
-                    )
+        missing = self._runs.join(table, on=["task", "mask", "seed"], how="anti", maintain_order="left")
+        for task, mask, seed in missing.iter_rows():
+            raise StudyError(
+                f"{self.folder / 'metrics.parquet'}: no row for {task}, {mask}, seed {seed}; "
+                "make it again with the config as it is now"
+            )
         return table
 
     @cached_property
@@ -155,25 +152,23 @@ class Results:
     @cached_property
     def audit(self) -> DataFrame:
         """One row a cell."""
-        return self._of_cells(_frame(self.folder / "audit.parquet", schemas.AUDIT))
+        return self._of_cells(_frame(self.folder / "audit.parquet", schemas.AUDIT), "mask")
 
     @cached_property
     def tuning(self) -> DataFrame:
         """One row a run of the tuning of a cell; none where the grid has one point."""
-        return self._of_cells(_frame(self.folder / "tuning.parquet", schemas.TUNING))
+        return self._of_cells(_frame(self.folder / "tuning.parquet", schemas.TUNING), "mask")
 
     @cached_property
     def ceiling_gaps(self) -> DataFrame:
         """One row a (cell with a ceiling, metric)."""
-        return self._of_cells(_frame(self.folder / "ceiling_gaps.parquet", schemas.CEILING_GAPS))
+        return self._of_cells(_frame(self.folder / "ceiling_gaps.parquet", schemas.CEILING_GAPS), "mask")
 
     @cached_property
     def samples(self) -> DataFrame:
         """One row a question that is shown and mask of its task."""
         table = _frame(self.folder / "examples.parquet", schemas.SAMPLES)
-        cells = {(cell.task, cell.mask) for cell in self.settings.cells}
-        kept = [cell in cells for cell in zip(table["task"], table["mask"], strict=True)]
-        return table[kept].reset_index(drop=True)
+        return table.join(self._runs, on=["task", "mask"], how="semi", maintain_order="left")
 
     @cached_property
     def decoding(self) -> DataFrame:
@@ -192,7 +187,7 @@ class Results:
                 rows.append(
                     run | {"beam_width": found["beam_width"]} | scores | {"parallel_minus_stepwise": difference}
                 )
-        return DataFrame(rows)
+        return DataFrame(rows, infer_schema_length=None)
 
     @cached_property
     def texts(self) -> DataFrame:
@@ -203,7 +198,7 @@ class Results:
                 run = {"task": cell.task, "mask": cell.mask, "role": cell.role, "seed": cell.seeds[0]}
                 folder = self.folder / "runs" / cell.task / cell.mask / f"seed-{cell.seeds[0]}"
                 rows += [run | text for text in read_json(folder / "generated.json")["texts"]]
-        return DataFrame(rows)
+        return DataFrame(rows, infer_schema_length=None)
 
     @cached_property
     def supervision(self) -> DataFrame:
@@ -213,24 +208,21 @@ class Results:
     @cached_property
     def swaps(self) -> DataFrame:
         """One row a (run, other mask of its task, metric): what a model scores under a mask it was not trained with."""
-        table = _frame(self.folder / "swaps.parquet", schemas.SWAPS)
-        places = {name: self._places(table["task"], table[name]) for name in ("trained_mask", "tested_mask")}
-        table = table.assign(trained=places["trained_mask"], tested=places["tested_mask"])
-        table = self._of_seeds(table, "trained_mask").dropna(subset=["tested"])
-        table = table.sort_values(["trained", "tested", "metric", "seed"], kind="stable")
-        return table[schemas.SWAPS.names].reset_index(drop=True)
+        return self._of_runs(_frame(self.folder / "swaps.parquet", schemas.SWAPS), "trained_mask", "tested_mask")
 
     @cached_property
     def representations(self) -> DataFrame:
         """One row a (run or its random control, layer, measure); those of `cka` are of two configured masks."""
         table = self._of_runs(_frame(self.folder / "representations.parquet", schemas.REPRESENTATIONS))
-        other = self._places(table["task"], table["other_mask"])
-        return table[table["other_mask"].isna() | other.notna()].reset_index(drop=True)
+        other = pl.coalesce("other_mask", "mask")
+        cells = ["task", "mask"]
+        return table.join(self._runs, left_on=["task", other], right_on=cells, how="semi", maintain_order="left")
 
     @cached_property
     def comparisons(self) -> DataFrame:
         """One row a comparison of two configured cells, declared ones first, else in the order of the config."""
-        return self._of_pairs(_frame(self.folder / "comparisons.parquet", schemas.COMPARISONS))
+        table = _frame(self.folder / "comparisons.parquet", schemas.COMPARISONS)
+        return self._of_cells(table, "mask_b", "mask_a").sort("declared", descending=True, maintain_order=True)
 
     @cached_property
     def effects(self) -> DataFrame:
@@ -244,59 +236,56 @@ class Results:
         for cell in self.settings.cells:
             for seed in cell.seeds:
                 path = self.folder / "runs" / cell.task / cell.mask / f"seed-{seed}" / "history.parquet"
-                frame = _frame(path, schemas.HISTORY)
                 run = {"task": cell.task, "mask": cell.mask, "role": cell.role, "seed": seed}
-                for place, (name, value) in enumerate(run.items()):
-                    frame.insert(place, name, value)
-                frames.append(frame)
-        return pd.concat(frames, ignore_index=True)
+                values = [pl.lit(value).alias(name) for name, value in run.items()]
+                frames.append(_frame(path, schemas.HISTORY).select(*values, pl.all()))
+        return pl.concat(frames)
 
     @cached_property
     def audits(self) -> list[dict[str, Any]]:
         """The audit of each cell as it stands in `audit/{task}/{mask}.json`, with its access grid."""
         return [read_json(self.folder / "audit" / cell.task / f"{cell.mask}.json") for cell in self.settings.cells]
 
-    def mean_interval(self, values: Iterable[float]) -> tuple[float, float, float]:
+    def mean_interval(self, values: Iterable[float]) -> tuple[float, float | None, float | None]:
         """Mean over seeds and its bootstrap interval at the study's confidence; a single seed has no interval."""
         seeds = [float(value) for value in values]
         mean = sum(seeds) / len(seeds)
         if len(seeds) == 1:
-            return mean, float("nan"), float("nan")
+            return mean, None, None
         interval = statistics.bca_interval(seeds, self.settings.confidence, self.settings.resamples, seed=0)
         return mean, interval.low, interval.high
 
-    def _of_pairs(self, table: DataFrame) -> DataFrame:
-        """The rows whose two cells are configured, declared ones first, else in the order of the config."""
-        tasks = {task: index for index, task in enumerate(self.settings.tasks)}
-        table = table.assign(
-            exploratory=~table["declared"],
-            task_place=table["task"].map(tasks),
-            place_a=self._places(table["task"], table["mask_a"]),
-            place_b=self._places(table["task"], table["mask_b"]),
-        ).dropna(subset=["place_a", "place_b"])
-        keys = ["exploratory", "task_place", "place_b", "place_a", "metric"]
-        return table.sort_values(keys, kind="stable")[schemas.COMPARISONS.names].reset_index(drop=True)
+    def mean_intervals(self, table: DataFrame, by: Sequence[str], column: str = "value") -> DataFrame:
+        """One row a group of `table`, in their order: the columns `by`, then `mean`, `low`, `high` of a column."""
+        rows = [
+            (*of_group, *self.mean_interval(group[column]))
+            for of_group, group in table.group_by(by, maintain_order=True)
+        ]
+        groups = {name: table.schema[name] for name in by}
+        return DataFrame(rows, {**groups, "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64}, orient="row")
 
-    def _of_runs(self, table: DataFrame) -> DataFrame:
-        """The rows of the configured runs, in the order of the config."""
-        return self._of_seeds(self._of_cells(table), "mask").reset_index(drop=True)
+    @cached_property
+    def _runs(self) -> DataFrame:
+        """One row a configured run: task, mask, seed."""
+        runs = [(cell.task, cell.mask, seed) for cell in self.settings.cells for seed in cell.seeds]
+        return DataFrame(runs, schema={"task": pl.String, "mask": pl.String, "seed": pl.Int32}, orient="row")
 
-    def _of_cells(self, table: DataFrame) -> DataFrame:
-        """The rows of the configured cells, whatever their seeds, in the order of the config."""
-        table = table.assign(place=self._places(table["task"], table["mask"])).dropna(subset=["place"])
-        keys = ["place", *(name for name in ("scale", "metric", "seed") if name in table)]
-        return table.sort_values(keys, kind="stable").drop(columns="place").reset_index(drop=True)
+    def _of_runs(self, table: DataFrame, mask: str = "mask", *others: str) -> DataFrame:
+        """The rows of the configured runs, where `mask` is the mask of a run, in the order of the config."""
+        runs = self._runs.rename({"mask": mask})
+        table = table.join(runs, on=["task", mask, "seed"], how="semi", maintain_order="left")
+        return self._of_cells(table, mask, *others)
 
-    def _of_seeds(self, table: DataFrame, mask: str) -> DataFrame:
-        """The rows of the configured runs, where the column `mask` names the mask of a run."""
-        runs = {(cell.task, cell.mask, seed) for cell in self.settings.cells for seed in cell.seeds}
-        found = [run in runs for run in zip(table["task"], table[mask], table["seed"], strict=True)]
-        return table[np.array(found, dtype=np.bool_)]  # as a list, none at all would be taken for no columns
-
-    def _places(self, tasks: Iterable[str], masks: Iterable[str]) -> pd.Series:
-        """The place of each cell in the config; empty for those that are not configured."""
-        order = {(cell.task, cell.mask): index for index, cell in enumerate(self.settings.cells)}
-        return pd.Series([order.get(pair) for pair in zip(tasks, masks, strict=True)], dtype="Float64")
+    def _of_cells(self, table: DataFrame, *masks: str) -> DataFrame:
+        """The rows whose cells, the task with each of `masks`, are configured, in the order of the config."""
+        placed = table
+        for mask in masks:
+            cells = self._runs.select("task", pl.col("mask").alias(mask)).unique(maintain_order=True)
+            cells = cells.with_row_index(f"place of {mask}")
+            placed = placed.join(cells, on=["task", mask], maintain_order="left")
+        keys = [f"place of {mask}" for mask in masks]
+        keys += [name for name in ("scale", "metric", "seed") if name in table.columns]
+        return placed.sort(keys, maintain_order=True).select(table.columns)
 
 
 def verdict_words(verdict: str, mask_a: str, mask_b: str) -> str:
@@ -305,4 +294,4 @@ def verdict_words(verdict: str, mask_a: str, mask_b: str) -> str:
 
 
 def _frame(path: Path, schema: pa.Schema) -> DataFrame:
-    return read_table(path, schema).to_pandas()
+    return DataFrame(read_table(path, schema))

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import pandas as pd
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy.figures import style
 from maskstudy.figures.results import Results
@@ -37,28 +37,28 @@ _AHEAD_OF_PLACE = 0.75  # of what room there is, for what stands before the plac
 
 def data(results: Results) -> DataFrame:
     """One row a question that is drawn and mask, of every task on real data with two masks or more."""
-    table = results.samples
-    kept = []
-    for _, rows in table[table["dataset"].notna()].groupby("task", sort=False):
+    table = results.samples.drop_nulls("dataset")
+    kept = [table.clear()]
+    for _, rows in table.group_by("task", maintain_order=True):
         masks = list(dict.fromkeys(rows["mask"]))
         if len(masks) < 2:
             continue
         ends = {masks[0], masks[-1]}
-        for (chosen, mask_a, mask_b), group in rows.groupby(["chosen", "mask_a", "mask_b"], sort=False, dropna=False):
+        for (chosen, mask_a, mask_b), group in rows.group_by("chosen", "mask_a", "mask_b", maintain_order=True):
             if chosen == SPREAD or {mask_a, mask_b} == ends:
                 keys = ["example", "position"]
-                order = group.drop_duplicates(keys)[keys].reset_index(drop=True)
-                order = order.iloc[spread(len(order), _SHOWN[chosen])]
-                kept.append(order.merge(group, on=keys, how="left"))
-    return pd.concat([frame[_COLUMNS] for frame in kept], ignore_index=True) if kept else DataFrame(columns=_COLUMNS)
+                questions = group.select(keys).unique(maintain_order=True)
+                shown = questions[spread(len(questions), _SHOWN[chosen])]
+                kept.append(shown.join(group, on=keys, nulls_equal=True, maintain_order="left_right"))
+    return pl.concat([frame.select(_COLUMNS) for frame in kept])
 
 
 @style.styled
 def draw(data: DataFrame) -> Figure:
     """One block a task, one line a question: the question, the right answer, and the answer under each mask."""
-    if data.empty:
+    if data.is_empty():
         return style.nothing_to_draw("No task of this study has real data and two masks to compare.")
-    blocks = [_Block(str(task), rows) for task, rows in data.groupby("task", sort=False)]
+    blocks = [_Block(task, rows) for (task,), rows in data.group_by("task", maintain_order=True)]
     figure, sheet = style.sheet(style.WIDTH, sum(block.height for block in blocks) + 0.16)
     colours = style.colours(data["mask"])
     top = 0.0
@@ -80,16 +80,16 @@ class _Block:
         """Work out the widths of the columns: answers as wide as they are if there is room, and then the question."""
         self.task, self.rows = task, rows
         self.masks = list(dict.fromkeys(rows["mask"]))
-        self.groups = list(rows.groupby(["chosen", "mask_a", "mask_b"], sort=False, dropna=False))
-        questions = len(rows.drop_duplicates(_QUESTION))
+        self.groups = list(rows.group_by("chosen", "mask_a", "mask_b", maintain_order=True))
+        questions = rows.n_unique(_QUESTION)
         self.height = _HEAD + _GROUP * len(self.groups) + _ROW * questions + _FOOT
         truths = ["right answer", *map(_answer, rows["truth"])]
         wanted = [max(map(_width, truths))]
         for mask in self.masks:
-            said = [_answer(row.answer) + _count(row) for row in rows[rows["mask"] == mask].itertuples()]
+            said = [_answer(row["answer"]) + _count(row) for row in rows.filter(mask=mask).iter_rows(named=True)]
             header = style.text_width(style.in_lines(mask, _NAME), bold=True)
             wanted.append(max(header, _POINT + max(map(_width, said)) + 0.05))
-        longest = max(sum(map(len, _question(row))) for row in rows.itertuples())
+        longest = max(sum(map(len, _question(row))) for row in rows.iter_rows(named=True))
         room = style.WIDTH - 0.1 - _GAP * len(wanted)
         self.widths = levelled(wanted, room - min(longest, _LEAST) * _CHARACTER)
         self.characters = min(longest, int((room - sum(self.widths)) / _CHARACTER))
@@ -107,21 +107,21 @@ class _Block:
         sheet.plot([0.05, style.WIDTH - 0.05], [top + _HEAD - 0.02] * 2, color=style.FAINT, linewidth=0.6)
         middle = top + _HEAD
         for (chosen, mask_a, mask_b), rows in self.groups:
-            first = rows.iloc[0]
+            first = rows.row(0, named=True)
             words = "spread evenly over all questions" if chosen == SPREAD else f"{mask_a} ahead of {mask_b}"
             of_all = f"{first['questions']:,}".replace(",", "\u202f")
             if chosen == AHEAD:
-                of_all = f"at {int(first['ahead']):,} of {of_all}".replace(",", "\u202f")
+                of_all = f"at {first['ahead']:,} of {of_all}".replace(",", "\u202f")
             note = f"{words} ({of_all})"
             sheet.text(0.05, middle + _GROUP / 2, note, va="center_baseline", color=style.QUIET, style="italic")
             middle += _GROUP
-            for _, of_question in rows.groupby(_QUESTION, sort=False, dropna=False):
+            for _, of_question in rows.group_by(_QUESTION, maintain_order=True):
                 self._line(sheet, middle + _ROW / 2, of_question, colours)
                 middle += _ROW
 
     def _line(self, sheet: Axes, middle: float, rows: DataFrame, colours: dict[str, str]) -> None:
         """One question and all answers to it."""
-        first = next(rows.itertuples())
+        first = rows.row(0, named=True)
         before, place, after = fitting(*_question(first), self.characters)
         across = 0.05
         for part, words in ((before, {}), (place, _ON_DARK), (after, {})):
@@ -129,13 +129,13 @@ class _Block:
             if part:
                 sheet.text(across, middle, part, **plain, **words)
             across += len(part) * _CHARACTER
-        truth = shortened(_answer(first.truth), self.widths[0])
+        truth = shortened(_answer(first["truth"]), self.widths[0])
         sheet.text(self.lefts[0], middle, truth, va="center_baseline", parse_math=False)
         for left, width, mask in zip(self.lefts[1:], self.widths[1:], self.masks, strict=True):
-            row = next(rows[rows["mask"] == mask].itertuples())
+            row = rows.filter(mask=mask).row(0, named=True)
             right = _is_right(row)
             sheet.plot(left + 0.03, middle - 0.005, linestyle="none", **_mark(colours[mask], right))
-            answer = shortened(_answer(row.answer), width - _POINT - _width(_count(row)) - 0.05)
+            answer = shortened(_answer(row["answer"]), width - _POINT - _width(_count(row)) - 0.05)
             sheet.text(left + _POINT, middle, answer, va="center_baseline", parse_math=False)
             after_answer = left + _POINT + _width(answer) + 0.05
             sheet.text(after_answer, middle, _count(row).strip(), va="center_baseline", color=style.QUIET, fontsize=5.5)
@@ -191,9 +191,10 @@ def _width(text: str) -> float:
     return style.text_width(text.replace("$", "0"))
 
 
-def _question(row: Any) -> tuple[str, str, str]:
+def _question(row: dict[str, Any]) -> tuple[str, str, str]:
     """The question as it is drawn, in three parts; the edge of a text is a line."""
-    before, place, after = (style.visible(part.replace(_EDGE, "|")) for part in (row.before, row.place, row.after))
+    parts = (row["before"], row["place"], row["after"])
+    before, place, after = (style.visible(part.replace(_EDGE, "|")) for part in parts)
     return before, place, after
 
 
@@ -202,13 +203,13 @@ def _answer(text: str) -> str:
     return style.visible(text) if text.strip(" ") else "␣" * len(text)
 
 
-def _is_right(row: Any) -> bool:
+def _is_right(row: dict[str, Any]) -> bool:
     """Whether the commonest answer is right: it is, or it is one of several right ones."""
-    return row.answer in row.truth.split(" / ")
+    return row["answer"] in row["truth"].split(" / ")
 
 
-def _count(row: Any) -> str:
-    return f"  {row.agreeing}/{row.seeds}"
+def _count(row: dict[str, Any]) -> str:
+    return f"  {row['agreeing']}/{row['seeds']}"
 
 
 def _mark(colour: str, right: bool) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy.figures import style
 from maskstudy.figures.results import Results
@@ -21,8 +22,8 @@ CAPTION = (
     "is exploratory."
 )
 
-_COLUMNS = ["task", "mask", "role", "metric", "seed", "value", "mean", "baseline", "ceiling"]
-_DIFFERENCES = ["reference", "difference", "low", "high", "declared"]
+_COLUMNS = ["task", "mask", "role", "metric", "seed", "value", "mean", "baseline", "ceiling", "reference"]
+_DIFFERENCES = ["difference", "low", "high", "declared"]
 _BEST: dict[str, Any] = {"marker": "|", "color": style.INK, "markersize": 8, "markeredgewidth": 1}
 _BASELINE: dict[str, Any] = {
     "marker": "D",
@@ -43,22 +44,18 @@ def data(results: Results) -> DataFrame:
     The reference is the causal mask, or the first of the task where there is none; controls and the reference itself
     have no difference.
     """
-    table = results.metrics
-    table = table.assign(mean=table.groupby(["task", "mask", "metric"])["value"].transform("mean"))
-    references = {}
-    for task, rows in table[table["role"] == "study"].groupby("task", sort=False):
-        references[task] = "causal" if "causal" in set(rows["mask"]) else rows["mask"].iloc[0]
-    differences = {}
-    for row in results.comparisons.itertuples():
-        if row.mask_b == references[row.task]:
-            differences[row.task, row.mask_a, row.metric] = (row.effect, row.low, row.high, row.declared)
-        elif row.mask_a == references[row.task]:
-            differences[row.task, row.mask_b, row.metric] = (-row.effect, -row.high, -row.low, row.declared)
-    none = (np.nan, np.nan, np.nan, False)
-    keys = zip(table["task"], table["mask"], table["metric"], strict=True)
-    found = DataFrame([differences.get(key, none) for key in keys], columns=_DIFFERENCES[1:], index=table.index)
-    found.insert(0, "reference", table["task"].map(references))
-    return table[_COLUMNS].join(found)
+    table = results.metrics.with_columns(mean=pl.mean("value").over("task", "mask", "metric"))
+    masks = table.filter(role="study").group_by("task", maintain_order=True).agg("mask")
+    references = {task: "causal" if "causal" in of_task else of_task[0] for task, of_task in masks.iter_rows()}
+    table = table.with_columns(reference=pl.col("task").replace_strict(references, default=None))
+    pairs = results.comparisons.rename({"mask_a": "mask", "mask_b": "reference", "effect": "difference"})
+    turned = pairs.with_columns(
+        mask="reference", reference="mask", difference=-pl.col("difference"), low=-pl.col("high"), high=-pl.col("low")
+    )
+    keys = ["task", "metric", "mask", "reference"]
+    both = pl.concat([pairs, turned]).select(*keys, *_DIFFERENCES)
+    found = table.join(both, on=keys, how="left", validate="m:1", maintain_order="left")
+    return found.select(*_COLUMNS, *_DIFFERENCES).with_columns(pl.col("declared").fill_null(False))
 
 
 @style.styled
@@ -67,7 +64,7 @@ def draw(data: DataFrame) -> Figure:
     tasks = list(dict.fromkeys(data["task"]))
     metrics = [metric for metric in HIGHER_IS_BETTER if metric in set(data["metric"])]
     colours = style.colours(data["mask"])
-    cells = {task: _cells(data[data["task"] == task]) for task in tasks}
+    cells = {task: _cells(data.filter(task=task)) for task in tasks}
     rows = sum(len(masks) for masks in cells.values())
     row = 0.17 if rows > 16 else 0.24
     titles = {task: style.in_lines(task, 17) for task in tasks}
@@ -87,13 +84,13 @@ def draw(data: DataFrame) -> Figure:
         start = left + number * metric_width
         sheet.text(start, 0.1, style.METRIC_NAMES[metric], va="center", weight="bold")
         sheet.text(start, 0.25, _DIRECTIONS[HIGHER_IS_BETTER[metric]], va="center", color=style.QUIET)
-        if data["difference"].notna().any():
+        if data["difference"].is_not_null().any():
             sheet.text(start + values + gap, 0.1, "difference", va="center", weight="bold")
             sheet.text(start + values + gap, 0.25, _from(data), va="center", color=style.QUIET)
 
     top = head
     for task, masks in cells.items():
-        of_task = data[data["task"] == task]
+        of_task = data.filter(task=task)
         sheet.text(0.05, top + row / 2 - 0.06, titles[task], va="top", weight="bold", linespacing=1.25)
         for place, (mask, role) in enumerate(masks):
             colour = style.cell_colour(mask, role, colours)
@@ -102,11 +99,11 @@ def draw(data: DataFrame) -> Figure:
         height = row * len(masks)
         for number, metric in enumerate(metrics):
             start = left + number * metric_width
-            runs = of_task[of_task["metric"] == metric]
-            if runs.empty:
+            runs = of_task.filter(metric=metric)
+            if runs.is_empty():
                 continue
             _values(style.place(figure, start, top, values, height), runs, masks, colours)
-            if runs["difference"].notna().any():
+            if runs["difference"].is_not_null().any():
                 axes = style.place(figure, start + values + gap, top, differences, height)
                 _differences(axes, runs, masks, colours)
         top += heights[task] + between
@@ -124,24 +121,23 @@ def _cells(runs: DataFrame) -> list[tuple[str, str]]:
 
 
 def _from(data: DataFrame) -> str:
-    references = set(data["reference"].dropna())
+    references = set(data["reference"].drop_nulls())
     return f"from {references.pop()}" if len(references) == 1 else "from the first mask"
 
 
 def _values(axes: Axes, runs: DataFrame, masks: list[tuple[str, str]], colours: dict[str, str]) -> None:
-    values = runs.pivot_table(index="mask", columns="seed", values="value", sort=False)
-    paired = [mask for mask, role in masks if role == "study"]
-    for seed in values.columns:
-        axes.plot(
-            values.loc[paired, seed], np.arange(len(paired)) + _BELOW, color=style.CONTROL, linewidth=0.4, alpha=0.6
-        )
+    pivot = runs.pivot("seed", index="mask", values="value", maintain_order=True)
+    values = {mask: of_seeds for mask, *of_seeds in pivot.iter_rows()}
+    paired = [values[mask] for mask, role in masks if role == "study"]
+    for of_seed in zip(*paired, strict=True):
+        axes.plot(of_seed, np.arange(len(paired)) + _BELOW, color=style.CONTROL, linewidth=0.4, alpha=0.6)
     for place, (mask, role) in enumerate(masks):
         colour = style.cell_colour(mask, role, colours)
-        cell = runs[runs["mask"] == mask].iloc[0]
+        cell = runs.filter(mask=mask).row(0, named=True)
         for value, mark in ((cell["ceiling"], _BEST), (cell["baseline"], _BASELINE)):
-            if np.isfinite(value):
+            if value is not None:
                 axes.plot(value, place, **mark)
-        axes.plot(values.loc[mask], [place + _BELOW] * values.shape[1], linestyle="none", color=colour, **_SEED)
+        axes.plot(values[mask], [place + _BELOW] * len(values[mask]), linestyle="none", color=colour, **_SEED)
         axes.plot(cell["mean"], place - _BELOW, color=colour, zorder=4, **_MEAN)
     _rows(axes, len(masks))
     axes.margins(x=0.08)
@@ -151,10 +147,10 @@ def _values(axes: Axes, runs: DataFrame, masks: list[tuple[str, str]], colours: 
 def _differences(axes: Axes, runs: DataFrame, masks: list[tuple[str, str]], colours: dict[str, str]) -> None:
     axes.axvline(0, color=style.QUIET, linewidth=0.5)
     for place, (mask, _) in enumerate(masks):
-        cell = runs[runs["mask"] == mask].iloc[0]
+        cell = runs.filter(mask=mask).row(0, named=True)
         if mask == cell["reference"]:
             axes.plot(0, place, "|", color=colours[mask], markersize=6, markeredgewidth=1.2)
-        elif np.isfinite(cell["difference"]):
+        elif cell["difference"] is not None:
             axes.plot([cell["low"], cell["high"]], [place] * 2, color=colours[mask], linewidth=1.4)
             face = colours[mask] if cell["declared"] else "white"
             axes.plot(

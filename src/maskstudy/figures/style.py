@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.textpath import TextPath
 from numpy.typing import NDArray
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy.errors import StudyError
 from maskstudy.files import replacing

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy.figures import style
 from maskstudy.figures.results import Results
@@ -27,23 +27,16 @@ _POINT: Any = {"marker": "o", "markersize": 4.0, "markeredgewidth": 1.0}
 
 def data(results: Results) -> DataFrame:
     """One row a (cell, scale), its mean loss; the loss is missing where the training diverged."""
-    rows = []
-    for (task, mask, role, scale, chosen), runs in results.tuning.groupby(
-        ["task", "mask", "role", "scale", "chosen"], sort=False
-    ):
-        nats = float(np.mean(runs["nats"]))
-        rows.append({"task": task, "mask": mask, "role": role, "scale": scale, "nats": nats, "chosen": bool(chosen)})
-    if not rows:
-        return DataFrame(columns=_COLUMNS)
-    table = DataFrame(rows)
-    table["above_best"] = table["nats"] - table.groupby(["task", "mask"])["nats"].transform("min")
-    return table[_COLUMNS]
+    mean = pl.mean("nats").over("task", "mask", "scale")
+    points = results.tuning.with_columns(mean).unique(["task", "mask", "scale"], keep="first", maintain_order=True)
+    above_best = pl.col("nats") - pl.min("nats").over("task", "mask")
+    return points.with_columns(above_best=above_best).select(_COLUMNS)
 
 
 @style.styled
 def draw(data: DataFrame) -> Figure:
     """One panel a task."""
-    if data.empty:
+    if data.is_empty():
         return style.nothing_to_draw("The grid of this study has one learning rate: nothing was tuned.")
     tasks = list(dict.fromkeys(data["task"]))
     across = min(4, len(tasks))
@@ -52,7 +45,7 @@ def draw(data: DataFrame) -> Figure:
     titles = max(style.text_width(task, style.LARGE, bold=True) for task in tasks)
     panel = max(min(style.WIDTH / across - left - gap, 1.8), titles - left / 2)
     colours = style.colours(data["mask"])
-    masks = style.ordered(data.loc[data["role"] == "study", "mask"])
+    masks = style.ordered(data.filter(role="study")["mask"])
     foot = down * (top + height + bottom)
     figure, sheet = style.sheet(across * (left + panel + gap), foot + 0.42)
     for index, task in enumerate(tasks):
@@ -60,7 +53,7 @@ def draw(data: DataFrame) -> Figure:
         axes = style.place(
             figure, column * (left + panel + gap) + left, row * (top + height + bottom) + top, panel, height
         )
-        _panel(axes, data[data["task"] == task], colours)
+        _panel(axes, data.filter(task=task), colours)
         axes.set_title(task, pad=7, x=-0.5 * left / panel)
         if column == 0:
             axes.set_ylabel("nats above best")
@@ -74,13 +67,14 @@ def draw(data: DataFrame) -> Figure:
 
 def _panel(axes: Axes, cells: DataFrame, colours: dict[str, str]) -> None:
     scales = sorted(set(cells["scale"]))
-    for (mask, role), curve in cells.groupby(["mask", "role"], sort=False):
+    for (mask, role), curve in cells.group_by("mask", "role", maintain_order=True):
         colour = style.cell_colour(mask, role, colours)
-        curve = curve.sort_values("scale")
+        curve = curve.sort("scale")
         axes.plot(curve["scale"], curve["above_best"], color=colour, **_LINE)
-        for point in curve.itertuples():
-            face = colour if point.chosen else "white"
-            axes.plot(point.scale, point.above_best, color=colour, mfc=face, zorder=4 if point.chosen else 3, **_POINT)
+        points = curve.drop_nulls("above_best").select("scale", "above_best", "chosen")
+        for scale, above_best, chosen in points.iter_rows():
+            face, zorder = (colour, 4) if chosen else ("white", 3)
+            axes.plot(scale, above_best, color=colour, mfc=face, zorder=zorder, **_POINT)
     axes.set_xscale("log")
     axes.set_xticks(scales, [f"{scale:g}" for scale in scales])
     axes.xaxis.set_minor_locator(NullLocator())

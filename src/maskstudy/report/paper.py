@@ -11,9 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pandas as pd
 import typst
-from pandas import DataFrame
+from polars import DataFrame
 
 from maskstudy import figures
 from maskstudy.errors import StudyError
@@ -48,7 +47,7 @@ def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence
         tables: those of `tables.applying`.
         drawn: the figures that the paper shows.
     """
-    metrics, comparisons = (_records(tables[name]) for name in ("metrics", "comparisons"))
+    metrics, comparisons = (tables[name].to_dicts() for name in ("metrics", "comparisons"))
     declared = [row for row in comparisons if row["declared"]]
     return {
         "confirmatory": settings.confirmatory,
@@ -63,8 +62,8 @@ def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence
         "answer": _answer(declared, settings),
         "ceilings": statements.ceilings(metrics),
         "baselines": statements.baselines(metrics),
-        "tuning": statements.tuning(_records(tables["tuning"]), settings.tuning),
-        "audits": statements.audits(_records(tables["audit"])),
+        "tuning": statements.tuning(tables["tuning"].to_dicts(), settings.tuning),
+        "audits": statements.audits(tables["audit"].to_dicts()),
         "masks": _masks([cell.mask for cell in settings.cells]),
         "questions": [
             {"task": task, "question": settings.questions[task]}
@@ -73,7 +72,7 @@ def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence
         ],
         "results": _results(metrics, _ANSWERED),
         "written": _results(metrics, _WRITTEN),
-        "decoding": _decoding(_records(tables["decoding"])) if "decoding" in tables else None,
+        "decoding": _decoding(tables["decoding"].to_dicts()) if "decoding" in tables else None,
         "published": [
             {
                 "task": task,
@@ -86,10 +85,10 @@ def collect(settings: Settings, tables: Mapping[str, DataFrame], drawn: Sequence
             "declared": [_comparison(row) for row in declared],
             "exploratory": [_comparison(row) for row in comparisons if not row["declared"]],
         },
-        "supervision": _supervision(_records(tables["supervision"])) if "supervision" in tables else None,
-        "texts": _texts(_records(tables["texts"])) if "texts" in tables else [],
-        "swaps": _swaps(_records(tables["swaps"])) if "swaps" in tables else None,
-        "representations": _representations(_records(tables["representations"]), settings)
+        "supervision": _supervision(tables["supervision"].to_dicts()) if "supervision" in tables else None,
+        "texts": _texts(tables["texts"].to_dicts()) if "texts" in tables else [],
+        "swaps": _swaps(tables["swaps"].to_dicts()) if "swaps" in tables else None,
+        "representations": _representations(tables["representations"].to_dicts(), settings)
         if "representations" in tables
         else None,
         "cost": _cost(tables["cost"]),
@@ -128,7 +127,7 @@ def _answer(declared: Sequence[dict[str, Any]], settings: Settings) -> list[dict
     """The declared comparisons by kind of access: an overview, then a finding each."""
     groups = []
     for equal_access in (False, True):
-        rows = [row for row in declared if bool(row["equal_access"]) == equal_access]
+        rows = [row for row in declared if row["equal_access"] == equal_access]
         if rows:
             findings = [{"task": row["task"], "finding": statements.finding(row, settings.alpha)} for row in rows]
             what, outcome = statements.overview(rows, equal_access)
@@ -177,8 +176,8 @@ def _swatch(mask: str, role: str, colours: Mapping[str, str]) -> dict[str, str]:
 
 
 def _comparison(row: Mapping[str, Any]) -> dict[str, str]:
-    digits = statements.digits_for(row["high"] - row["low"])
-    corrected = row["p"] if pd.isna(row["p_holm"]) else row["p_holm"]
+    digits = statements.digits_for(row["low"], row["high"])
+    corrected = row["p"] if row["p_holm"] is None else row["p_holm"]
     return {
         "task": row["task"],
         "metric": row["metric"],
@@ -189,7 +188,7 @@ def _comparison(row: Mapping[str, Any]) -> dict[str, str]:
         "hierarchical": interval(row["hierarchical_low"], row["hierarchical_high"], digits),
         "superiority": number(row["superiority"], 2),
         "p": statements.probability(corrected).removeprefix("p\u00a0=\u00a0").removeprefix("p\u00a0"),
-        "margin": "" if pd.isna(row["margin"]) else f"±{row['margin']:g}",
+        "margin": "" if row["margin"] is None else f"±{row['margin']:g}",
         "verdict": verdict_words(row["verdict"], row["mask_a"], row["mask_b"]),
     }
 
@@ -198,9 +197,9 @@ def _cost(cost: DataFrame) -> list[dict[str, str]]:
     """One row for all cells of a task that were given the same."""
     given = ["task", "parameters", "steps", "tokens_seen", "targets_seen", "train_flops"]
     rows = []
-    for (task, parameters, steps, tokens, targets, flops), cells in cost.groupby(given, sort=False):
-        seconds = cells["train_seconds"]
-        shown = [number(seconds.min(), 1), number(seconds.max(), 1)]
+    for (task, parameters, steps, tokens, targets, flops), cells in cost.group_by(given, maintain_order=True):
+        seconds = cells["train_seconds"].to_list()
+        shown = [number(min(seconds), 1), number(max(seconds), 1)]
         rows.append(
             {
                 "task": task,
@@ -296,7 +295,7 @@ def _swaps(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         one = by_metric["accuracy"]
         values = []
         for row in (by_metric[metric] for metric in _ANSWERED):
-            digits = statements.digits_for(row["high"] - row["low"])
+            digits = statements.digits_for(row["low"], row["high"])
             values += [number(row["own_mean"]), number(row["mean"]), number(row["cost"], digits)]
             values.append(interval(row["low"], row["high"], digits))
         shown.append(
@@ -305,7 +304,7 @@ def _swaps(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 **_swatch(trained, one["role"], colours),
                 "tested": tested,
                 "access": "equal" if one["equal_access"] else "unequal",
-                "leaks": bool(one["leaks"]),
+                "leaks": one["leaks"],
                 "values": values,
             }
         )
@@ -334,7 +333,7 @@ def _representations(rows: Sequence[dict[str, Any]], settings: Settings) -> dict
                 "task": task,
                 **_swatch(mask, roles[task, mask], colours),
                 "values": [
-                    number(measures.get((measure, weights), float("nan")), digits)
+                    number(measures.get((measure, weights)), digits)
                     for measure, digits in _MEASURES.items()
                     for weights in ("trained", "random")
                 ],
@@ -348,7 +347,7 @@ def _limits(metrics: Sequence[Mapping[str, Any]], comparisons: Sequence[Mapping[
     """What these results in particular leave open."""
     study = [row for row in metrics if row["role"] == "study"]
     cells = {(row["task"], row["mask"]) for row in study}
-    known = {(row["task"], row["mask"]) for row in study if isinstance(row["learning"], str)}
+    known = {(row["task"], row["mask"]) for row in study if row["learning"] is not None}
     limits = [
         f"For {len(cells) - len(known)} of {len(cells)} cells the best possible result is not known: there, what a "
         "model did not learn cannot be told from what its mask does not let it see."
@@ -366,7 +365,3 @@ def _limits(metrics: Sequence[Mapping[str, Any]], comparisons: Sequence[Mapping[
             "corrected for being many; they suggest what to test next and establish nothing."
         )
     return limits
-
-
-def _records(table: DataFrame) -> list[dict[str, Any]]:
-    return table.to_dict("records")

@@ -40,22 +40,24 @@ Row = Mapping[str, Any]
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
 
-def number(value: float, digits: int = 3) -> str:
+def number(value: float | None, digits: int = 3) -> str:
     """A number with a true minus sign; empty where there is none. `number(-0.0304) == "−0.030"`."""
-    if _empty(value):
+    if value is None:
         return ""
     text = f"{value:.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
-def digits_for(width: float) -> int:
-    """Decimals that show an interval of this width with two figures: 3 at least, 4 at most."""
-    return 3 if not width > 0 else int(np.clip(1 - np.floor(np.log10(width)), 3, 4))
+def digits_for(low: float | None, high: float | None) -> int:
+    """Decimals that show the width of an interval with two figures: 3 at least, 4 at most."""
+    if low is None or high is None or low == high:
+        return 3
+    return int(np.clip(1 - np.floor(np.log10(high - low)), 3, 4))
 
 
-def interval(low: float, high: float, digits: int = 3) -> str:
+def interval(low: float | None, high: float | None, digits: int = 3) -> str:
     """`[0.647, 0.652]`; empty where there is none."""
-    return "" if _empty(low) else f"[{number(low, digits)}, {number(high, digits)}]"
+    return "" if low is None else f"[{number(low, digits)}, {number(high, digits)}]"
 
 
 def probability(value: float) -> str:
@@ -99,9 +101,9 @@ def finding(row: Row, alpha: float) -> str:
         alpha: level of its tests.
     """
     a, b, unit = row["mask_a"], row["mask_b"], UNITS[row["metric"]]
-    digits = digits_for(row["high"] - row["low"])
-    p = probability(row["p"] if _empty(row["p_holm"]) else row["p_holm"])
-    margin = "" if _empty(row["margin"]) else f"±{row['margin']:g}"
+    digits = digits_for(row["low"], row["high"])
+    p = probability(row["p"] if row["p_holm"] is None else row["p_holm"])
+    margin = "" if row["margin"] is None else f"±{row['margin']:g}"
     spread = interval(row["low"], row["high"], digits) + _UNUSUAL.get(row["method"], "")
     difference = f"{number(row['effect'], digits)} {unit} {spread}"
     if row["verdict"] in ("a", "b"):
@@ -123,7 +125,7 @@ def comparison(row: Row, confidence: float, alpha: float) -> str:
     """A comparison in full: what kind of claim it is, what was found, how, and what that is about."""
     kind, corrected = ("Declared", "after Holm’s correction") if row["declared"] else ("Exploratory", "not corrected")
     how = f"{percent(confidence)} interval over {row['seeds']} paired seeds, p {corrected}"
-    return f"{kind}, {row['task']}: {finding(row, alpha)} ({how}). {_sentence(ACCESS[bool(row['equal_access'])])}"
+    return f"{kind}, {row['task']}: {finding(row, alpha)} ({how}). {_sentence(ACCESS[row['equal_access']])}"
 
 
 def overview(rows: Sequence[Row], equal_access: bool) -> tuple[str, str]:
@@ -152,7 +154,7 @@ def ceilings(rows: Iterable[Row]) -> str:
     Args:
         rows: columns of `tables.metrics`.
     """
-    known = [row for row in rows if isinstance(row["learning"], str) and row["role"] == "study"]
+    known = [row for row in rows if row["learning"] is not None and row["role"] == "study"]
     if not known:
         return "For no task of this study is the best possible result known, so none of its models has a ceiling."
     sentences = []
@@ -181,7 +183,7 @@ def baselines(rows: Iterable[Row]) -> str:
     Args:
         rows: columns of `tables.metrics`.
     """
-    judged = [row for row in rows if row["role"] == "study" and isinstance(row["against_baseline"], str)]
+    judged = [row for row in rows if row["role"] == "study" and row["against_baseline"] is not None]
     if not judged:
         return "No cell of this study has a baseline."
     losing = [row for row in judged if row["against_baseline"] == "loses"]
@@ -248,7 +250,8 @@ def swaps(rows: Iterable[Row]) -> str:
     fair = [row for row in rows if row["metric"] == "accuracy" and row["role"] == "study" and not row["leaks"]]
     if not fair:
         return "Every mask that could be swapped in shows the answer, or takes the place of one that does."
-    worse, better = ([row for row in fair if sign * row[end] > 0] for sign, end in ((1, "low"), (-1, "high")))
+    worse = [row for row in fair if row["low"] is not None and row["low"] > 0]
+    better = [row for row in fair if row["high"] is not None and row["high"] < 0]
     text = (
         f"Of {_several(len(fair), 'swap')} between masks that do not show the answer, {len(worse)} cost accuracy (the "
         f"whole interval is above 0), {len(better)} gain some, and {len(fair) - len(worse) - len(better)} show neither."
@@ -316,10 +319,6 @@ def _by_task(rows: Sequence[Row], detail: Callable[[Row], str] | None) -> str:
         name = f"{row['task']}, {row['metric']}" if several else str(row["task"])
         cells.setdefault(name, []).append(f"{row['mask']} {detail(row)}" if detail else row["mask"])
     return _listed([f"{name} ({', '.join(masks)})" for name, masks in cells.items()])
-
-
-def _empty(value: float | None) -> bool:
-    return value is None or bool(np.isnan(value))
 
 
 def _several(how_many: int, what: str) -> str:

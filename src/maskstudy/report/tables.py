@@ -1,17 +1,21 @@
-"""The tables of the study: cells, comparisons, cost and audit, as they become CSV files and rows of the paper."""
+"""The tables of the study: cells, comparisons, cost and audit, as they become CSV files and rows of the paper.
+
+A mean over runs is that of a list of them: `group_by(…).agg` of a large table would add up in an order that depends on
+the number of threads, and so would the last bits.
+"""
 
 from collections.abc import Callable
 
-import numpy as np
-import pandas as pd
-from pandas import DataFrame
+import polars as pl
+from polars import DataFrame
 
 from maskstudy.figures.results import Results
 from maskstudy.report import statements
 from maskstudy.statistics import HIGHER_IS_BETTER
 
 _CELL = ["task", "mask", "role"]
-_GIVEN = ["parameters", "steps", "tokens_seen", "targets_seen", "train_flops"]
+_SCORE = ["task", "mask", "metric"]
+_COUNTS = ["parameters", "steps", "tokens_seen", "targets_seen"]
 _PAIR = ["task", "metric", "mask_a", "mask_b"]
 
 
@@ -23,9 +27,9 @@ def metrics(results: Results) -> DataFrame:
     `learning` is the verdict of `ceiling_gaps.parquet`; both are empty where no ceiling is known.
     """
     rows = []
-    for (task, mask, role, metric), runs in results.metrics.groupby([*_CELL, "metric"], sort=False):
+    for (task, mask, role, metric), runs in results.metrics.group_by(*_CELL, "metric", maintain_order=True):
         mean, low, high = results.mean_interval(runs["value"])
-        baseline = float(runs["baseline"].iloc[0])
+        baseline = runs["baseline"][0]
         rows.append(
             {
                 "task": task,
@@ -38,12 +42,12 @@ def metrics(results: Results) -> DataFrame:
                 "high": high,
                 "baseline": baseline,
                 "against_baseline": _against(metric, mean, low, high, baseline),
-                "ceiling": float(runs["ceiling"].iloc[0]),
+                "ceiling": runs["ceiling"][0],
             }
         )
-    gaps = results.ceiling_gaps.rename(columns={"low": "gap_low", "high": "gap_high", "verdict": "learning"})
-    gaps = gaps[["task", "mask", "metric", "gap", "gap_low", "gap_high", "learning"]]
-    return DataFrame(rows).merge(gaps, on=["task", "mask", "metric"], how="left", validate="one_to_one")
+    gaps = results.ceiling_gaps.select(*_SCORE, "gap", gap_low="low", gap_high="high", learning="verdict")
+    table = DataFrame(rows, infer_schema_length=None)
+    return table.join(gaps, on=_SCORE, how="left", validate="1:1", maintain_order="left")
 
 
 def comparisons(results: Results) -> DataFrame:
@@ -53,22 +57,21 @@ def comparisons(results: Results) -> DataFrame:
     the first mask is the better one (`superiority`), and the effect in units of its standard deviation
     (`standardised_effect`).
     """
-    beside = results.effects.rename(columns={"low": "hierarchical_low", "high": "hierarchical_high"})
-    merged = results.comparisons.merge(beside.drop(columns="method"), on=_PAIR, how="left", validate="one_to_one")
+    beside = results.effects.drop("method").rename({"low": "hierarchical_low", "high": "hierarchical_high"})
+    table = results.comparisons.join(beside, on=_PAIR, how="left", validate="1:1", maintain_order="left")
     alpha, confidence = results.settings.alpha, results.settings.confidence
-    sentences = [statements.comparison(row, confidence, alpha) for row in merged.to_dict("records")]
-    return merged.assign(sentence=sentences)
+    sentences = [statements.comparison(row, confidence, alpha) for row in table.iter_rows(named=True)]
+    return table.with_columns(sentence=pl.Series(sentences, dtype=pl.String))
 
 
 def cost(results: Results) -> DataFrame:
     """One row a cell: what its runs were given and what they took; `train_seconds` is the mean over seeds."""
-    table = results.metrics.groupby(_CELL, sort=False)[_GIVEN].mean()
-    table[_GIVEN[:-1]] = table[_GIVEN[:-1]].round().astype(np.int64)
-    seconds = results.timing.groupby(["task", "mask"])[["train_seconds", "cpu_seconds"]].mean()
-    memory = results.timing.groupby(["task", "mask"])["peak_memory_bytes"].max()
-    return table.reset_index().merge(
-        pd.concat([seconds, memory], axis=1).reset_index(), on=["task", "mask"], how="left", validate="one_to_one"
-    )
+    given = results.metrics.group_by(_CELL, maintain_order=True).agg(*_COUNTS, "train_flops")
+    given = given.with_columns(pl.col(_COUNTS).list.mean().round().cast(pl.Int64), pl.col("train_flops").list.mean())
+    seconds = ["train_seconds", "cpu_seconds"]
+    took = results.timing.group_by("task", "mask", maintain_order=True).agg(*seconds, pl.max("peak_memory_bytes"))
+    took = took.with_columns(pl.col(seconds).list.mean())
+    return given.join(took, on=["task", "mask"], how="left", validate="1:1", maintain_order="left")
 
 
 def supervision(results: Results) -> DataFrame:
@@ -77,25 +80,24 @@ def supervision(results: Results) -> DataFrame:
     `mean`, `low` and `high` are over seeds; `baseline` is that of the same positions.
     """
     rows = []
-    for (task, mask, metric), runs in results.supervision.groupby(["task", "mask", "metric"], sort=False):
+    for (task, mask, metric), runs in results.supervision.group_by(_SCORE, maintain_order=True):
         mean, low, high = results.mean_interval(runs["value"])
-        given = {name: round(runs[name].mean()) for name in _GIVEN if name != "train_flops"}
+        given = runs.select(pl.col(_COUNTS).mean().round().cast(pl.Int64), pl.col("train_flops").mean())
         rows.append(
             {
                 "task": task,
                 "mask": mask,
                 "metric": metric,
                 "seeds": len(runs),
-                "scored": int(runs["scored"].iloc[0]),
+                "scored": runs["scored"][0],
                 "mean": mean,
                 "low": low,
                 "high": high,
-                "baseline": float(runs["baseline"].iloc[0]),
-                **given,
-                "train_flops": runs["train_flops"].mean(),
+                "baseline": runs["baseline"][0],
+                **given.row(0, named=True),
             }
         )
-    return DataFrame(rows)
+    return DataFrame(rows, infer_schema_length=None)
 
 
 def tuning(results: Results) -> DataFrame:
@@ -104,7 +106,8 @@ def tuning(results: Results) -> DataFrame:
     `chosen` marks the scale that the cell trains with, `at_edge` whether it is the first or last of the grid.
     """
     keys = [*_CELL, "scale", "learning_rate", "adamw_learning_rate", "chosen", "at_edge"]
-    return results.tuning.groupby(keys, sort=False)[["nats", "accuracy", "train_flops"]].mean().reset_index()
+    means = ["nats", "accuracy", "train_flops"]
+    return results.tuning.group_by(keys, maintain_order=True).agg(means).with_columns(pl.col(means).list.mean())
 
 
 def decoding(results: Results) -> DataFrame:
@@ -113,10 +116,11 @@ def decoding(results: Results) -> DataFrame:
     `parallel_minus_stepwise` is the largest difference over all seeds, words and answers between the probability that
     a model gives in one parallel pass and the one that it gives token by token.
     """
-    cells = results.decoding.groupby(["task", "mask"], sort=False)
-    scores = ["words", "beam_width", "greedy_per", "greedy_wer", "beam_per", "beam_wer"]
-    table = cells[scores].mean().assign(parallel_minus_stepwise=cells["parallel_minus_stepwise"].max())
-    return table.astype({"words": np.int64, "beam_width": np.int64}).reset_index()
+    scores = ["greedy_per", "greedy_wer", "beam_per", "beam_wer"]
+    table = results.decoding.group_by("task", "mask", maintain_order=True).agg(
+        pl.first("words", "beam_width"), *scores, pl.max("parallel_minus_stepwise")
+    )
+    return table.with_columns(pl.col(scores).list.mean())
 
 
 def texts(results: Results) -> DataFrame:
@@ -132,14 +136,13 @@ def swaps(results: Results) -> DataFrame:
     """
     rows = []
     keys = ["task", "trained_mask", "tested_mask", "metric", "role", "equal_access", "leaks"]
-    for of_row, runs in results.swaps.groupby(keys, sort=False):
-        sign = 1 if HIGHER_IS_BETTER[runs["metric"].iloc[0]] else -1
+    for of_row, runs in results.swaps.group_by(keys, maintain_order=True):
+        row = dict(zip(keys, of_row, strict=True))
+        sign = 1 if HIGHER_IS_BETTER[row["metric"]] else -1
         cost, low, high = results.mean_interval(sign * (runs["own_value"] - runs["value"]))
         means = {"own_mean": runs["own_value"].mean(), "mean": runs["value"].mean()}
-        rows.append(
-            dict(zip(keys, of_row, strict=True)) | {"seeds": len(runs), **means, "cost": cost, "low": low, "high": high}
-        )
-    return DataFrame(rows)
+        rows.append(row | {"seeds": len(runs), **means, "cost": cost, "low": low, "high": high})
+    return DataFrame(rows, infer_schema_length=None)
 
 
 def representations(results: Results) -> DataFrame:
@@ -149,11 +152,11 @@ def representations(results: Results) -> DataFrame:
     """
     rows = []
     keys = [*_CELL, "weights", "layer", "measure", "other_mask"]
-    for of_row, runs in results.representations.groupby(keys, sort=False, dropna=False):
+    for of_row, runs in results.representations.group_by(keys, maintain_order=True):
         mean, low, high = results.mean_interval(runs["value"])
         row = dict(zip(keys, of_row, strict=True))
         rows.append(row | {"seeds": len(runs), "mean": mean, "low": low, "high": high, "chance": runs["chance"].mean()})
-    return DataFrame(rows)
+    return DataFrame(rows, infer_schema_length=None)
 
 
 def audit(results: Results) -> DataFrame:
@@ -186,18 +189,18 @@ def applying(results: Results) -> dict[str, DataFrame]:
         "supervision": not results.settings.supervision,
         "decoding": not results.settings.written,
         "texts": not results.settings.texts,
-        "swaps": results.swaps.empty,
-        "representations": results.representations.empty,
+        "swaps": results.swaps.is_empty(),
+        "representations": results.representations.is_empty(),
     }
     return {name: make(results) for name, make in TABLES.items() if not absent.get(name)}
 
 
-def _against(metric: str, mean: float, low: float, high: float, baseline: float) -> str | None:
+def _against(metric: str, mean: float, low: float | None, high: float | None, baseline: float | None) -> str | None:
     """How a cell stands to its baseline; None without one."""
-    if np.isnan(baseline):
+    if baseline is None:
         return None
     sign = 1 if HIGHER_IS_BETTER[metric] else -1
     if sign * (mean - baseline) < 0:
         return "loses"
-    worst = min(end for end in (sign * low, sign * high, sign * mean) if not np.isnan(end))
+    worst = min(sign * end for end in (low, high, mean) if end is not None)
     return "better" if worst > sign * baseline else "no better"
