@@ -43,6 +43,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(f"maskstudy: verb {verb!r} is not known; allowed: {', '.join(VERBS)}")
     # pyarrow's own allocator keeps what it freed, 200 MiB of a training job; the system's gives it back.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    # A job has one core, and a sum of a large table would else have last bits that depend on how many there are.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
     keep_freed_memory()
     try:
         import_module(f"maskstudy.commands.{verb}").main(arguments[1:])
