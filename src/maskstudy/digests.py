@@ -19,8 +19,9 @@ _PACKAGE = Path(__file__).parent
 
 
 class _Module(NamedTuple):
-    """What a source file does, and what it imports from this package (names relative to it)."""
+    """Where a source file stands, what it does, and what it imports from this package (all names relative to it)."""
 
+    name: str
     digest: str
     imports: frozenset[str]
 
@@ -39,8 +40,8 @@ def source_digest(verb: str, *modules: str, files: tuple[str, ...] = ()) -> str:
     Raises:
         StudyError: there is no such verb or module.
     """
-    reached = sorted(reachable(f"commands.{verb}", *modules))
-    content = [(str(path.relative_to(_PACKAGE)), _module(path, path.stat().st_mtime_ns).digest) for path in reached]
+    reached = [_module(path, path.stat().st_mtime_ns) for path in reachable(f"commands.{verb}", *modules)]
+    content = sorted((module.name, module.digest) for module in reached)
     content += [(name, sha256((_PACKAGE / name).read_bytes())) for name in files]
     return sha256(repr(content).encode())[:16]
 
@@ -78,7 +79,7 @@ def _module_file(package: Path, name: str) -> Path | None:
 
 @cache
 def _module(path: Path, _modified: int) -> _Module:
-    """Digest of the syntax tree without docstrings, and all imports, the packages on the way included."""
+    """Name, digest of the syntax tree without docstrings, and all imports, the packages on the way included."""
     tree = ast.parse(path.read_bytes())
     names: set[str] = set()
     for node in _statements(tree):
@@ -93,7 +94,7 @@ def _module(path: Path, _modified: int) -> _Module:
             node.body = node.body[1:]
     relative = {name.removeprefix("maskstudy.") for name in names if name.startswith("maskstudy.")}
     imports = frozenset(name for module in relative for name in _with_packages(module))
-    return _Module(sha256(ast.dump(tree).encode()), imports)
+    return _Module(path.relative_to(_PACKAGE).as_posix(), sha256(ast.dump(tree).encode()), imports)
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -10,9 +11,10 @@ from maskstudy.errors import StudyError
 from maskstudy.tasks.task import Task
 
 
-def kinds() -> list[str]:
-    """The names of all tasks."""
-    return sorted(module.name for module in iter_modules(__path__) if module.name != "task")
+@cache
+def kinds() -> tuple[str, ...]:
+    """The names of all tasks; a study asks for them with every task that it builds, and they are looked up once."""
+    return tuple(sorted(module.name for module in iter_modules(__path__) if module.name != "task"))
 
 
 def question(kind: str) -> str:
