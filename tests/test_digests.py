@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,7 @@ def copy(tmp_path, monkeypatch):
     target = tmp_path / "maskstudy"
     shutil.copytree(PACKAGE, target, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(digests, "_PACKAGE", target)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)  # whatever the environment says
     return target
 
 
@@ -181,6 +183,66 @@ def test_a_name_that_is_no_module_is_refused_rather_than_left_out(name):
     assert "\n" not in str(raised.value)
     with pytest.raises(StudyError, match=r"maskstudy\.commands\.trian: there is no such module"):
         source_digest("trian")
+
+
+# --- what is kept of a file -------------------------------------------------------------------------------------------
+
+
+def kept_of(path):
+    return Path(cache_from_source(path)).with_suffix(".digest")
+
+
+def forget():
+    """What this process knows, as a new one would not."""
+    digests._module.cache_clear()
+
+
+@pytest.mark.parametrize("written", ["", "{", "[]", '["another file", "0000", "figures.style"]'])
+def test_what_was_kept_of_other_bytes_or_was_cut_off_does_not_count(copy, written):
+    before = of_train()
+    kept_of(copy / "model.py").write_text(written, encoding="utf-8")
+    forget()
+    assert of_train() == before
+    assert "figures/style" not in modules("commands.train")
+
+
+@pytest.mark.usefixtures("copy")
+def test_what_is_kept_spares_a_new_process_the_parsing(monkeypatch):
+    before, reached = of_train(), modules("commands.train", "tasks.hmm_tagging")
+    forget()
+    monkeypatch.setattr(digests, "_parsed", None)
+    assert of_train() == before
+    assert modules("commands.train", "tasks.hmm_tagging") == reached
+
+
+def test_an_edit_that_keeps_the_time_of_a_file_is_seen(copy):
+    before, path = of_train(), copy / "model.py"
+    times = path.stat()
+    path.write_text(path.read_text(encoding="utf-8") + "\nedited = True\n", encoding="utf-8")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    forget()
+    assert of_train() != before
+
+
+@pytest.mark.usefixtures("copy")
+def test_what_was_found_by_other_rules_does_not_count(monkeypatch):
+    of_train()
+    forget()
+    monkeypatch.setattr(digests, "_rules", lambda: b"others")
+    monkeypatch.setattr(digests, "_parsed", lambda _: ("0000", []))
+    assert modules("commands.train") == {"commands/__init__", "commands/train"}  # which import nothing by such rules
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_nothing_is_kept_where_python_keeps_nothing(copy, monkeypatch, asked):
+    if asked:
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    else:
+        (copy / "__pycache__").write_text("no folder can be here", encoding="utf-8")
+    before = of_train()
+    forget()
+    assert of_train() == before
+    assert not kept_of(copy / "model.py").exists()
 
 
 # --- what is reached --------------------------------------------------------------------------------------------------

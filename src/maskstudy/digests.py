@@ -4,16 +4,23 @@ Snakemake does not look inside an imported package. Each rule therefore carries 
 imports, followed inside this package to the end, in `params`: editing `model.py` retrains, editing a figure redraws
 that figure, and nothing else moves. Comments, docstrings and layout do not count: to explain a line better must never
 cost an hour of training.
+
+To parse all modules takes a third of a second, which every call of `snakemake` would pay. What was found in a file is
+therefore kept in `__pycache__`, as Python keeps what it compiles, and holds for the same bytes alone.
 """
 
 import ast
+import json
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import NamedTuple
 
 from maskstudy.errors import StudyError
-from maskstudy.files import sha256
+from maskstudy.files import replacing, sha256
 
 _PACKAGE = Path(__file__).parent
 
@@ -79,8 +86,29 @@ def _module_file(package: Path, name: str) -> Path | None:
 
 @cache
 def _module(path: Path, _modified: int) -> _Module:
-    """Name, digest of the syntax tree without docstrings, and all imports, the packages on the way included."""
-    tree = ast.parse(path.read_bytes())
+    """What a file holds, read from what was kept of it if it is still the same."""
+    name, source = path.relative_to(_PACKAGE).as_posix(), path.read_bytes()
+    kept, key = Path(cache_from_source(path)).with_suffix(".digest"), sha256(_rules() + source)
+    with suppress(OSError, ValueError):
+        found, digest, *imports = json.loads(kept.read_text(encoding="utf-8"))
+        if found == key:
+            return _Module(name, digest, frozenset(imports))
+    digest, imports = _parsed(source)
+    if not sys.dont_write_bytecode:
+        with suppress(OSError), replacing(kept) as temporary:  # an installed package may stand where nobody can write
+            temporary.write_text(json.dumps([key, digest, *imports]), encoding="utf-8")
+    return _Module(name, digest, frozenset(imports))
+
+
+@cache
+def _rules() -> bytes:
+    """This file: what was found by other rules than these does not hold."""
+    return Path(__file__).read_bytes()
+
+
+def _parsed(source: bytes) -> tuple[str, list[str]]:
+    """Digest of the syntax tree without docstrings, and all imports, the packages on the way included."""
+    tree = ast.parse(source)
     names: set[str] = set()
     for node in _statements(tree):
         if isinstance(node, ast.Import):
@@ -93,8 +121,7 @@ def _module(path: Path, _modified: int) -> _Module:
         ):
             node.body = node.body[1:]
     relative = {name.removeprefix("maskstudy.") for name in names if name.startswith("maskstudy.")}
-    imports = frozenset(name for module in relative for name in _with_packages(module))
-    return _Module(path.relative_to(_PACKAGE).as_posix(), sha256(ast.dump(tree).encode()), imports)
+    return sha256(ast.dump(tree).encode()), sorted({name for module in relative for name in _with_packages(module)})
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
