@@ -22,7 +22,11 @@ from maskstudy.transcripts import transcripts, words
 
 
 def main(arguments: list[str]) -> None:
-    """Write `metrics.json` and `examples.parquet` (one row a test example) into `--run`."""
+    """Write `metrics.json` and `examples.parquet` (one row a test example) into `--run`.
+
+    Raises:
+        StudyError: bad settings, or the model or the test examples are missing or not those of the cell.
+    """
     parser = options.parser("evaluate", __doc__, "cell", "task", "model")
     options.add_run(parser)
     given = parser.parse_args(arguments)
