@@ -89,7 +89,7 @@ def _module(path: Path, _modified: int) -> _Module:
     """What a file holds, read from what was kept of it if it is still the same."""
     name, source = path.relative_to(_PACKAGE).as_posix(), path.read_bytes()
     kept, key = Path(cache_from_source(path)).with_suffix(".digest"), sha256(_rules() + source)
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, TypeError):
         found, digest, *imports = json.loads(kept.read_text(encoding="utf-8"))
         if found == key:
             return _Module(name, digest, frozenset(imports))
