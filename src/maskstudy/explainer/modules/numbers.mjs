@@ -14,8 +14,13 @@ export function shown(value, digits = 2) {
 }
 
 /** A number where there is little room: −0.5 -> "−.50", 0.00004 -> "≈0". Here too only an exact 0 is written "0". */
-export function brief(value, digits = 2) {
+function brief(value, digits = 2) {
   return value !== 0 && Math.abs(value) < 0.0005 ? "≈0" : shown(value, digits).replace(/^(−?)0\./, "$1.");
+}
+
+/** A number in a cell: as `shown`, or as `brief` where the cells are narrow, there with `digits`. */
+export function inCell(value, narrow, digits = 2) {
+  return narrow ? brief(value, digits) : shown(value);
 }
 
 /** `0.374` -> "37 %", 0.042 -> "4.2 %"; an exact 0 is "0". */

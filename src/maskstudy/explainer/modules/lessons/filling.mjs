@@ -5,7 +5,7 @@ import { byId, say } from "../dom.mjs";
 import { both, causal, full, matrix } from "../masks.mjs";
 import { matrixIn } from "../matrix.mjs";
 import { pass } from "../models.mjs";
-import { brief, difference, listed, shown } from "../numbers.mjs";
+import { difference, inCell, listed, shown } from "../numbers.mjs";
 import { choose, chosen } from "../state.mjs";
 import { named } from "../tokens.mjs";
 
@@ -45,7 +45,7 @@ export function lesson() {
       line.map((weight, j) => {
         const allowed = mask(i, j);
         const why = reason(order(i, j), isReal(j));
-        const text = narrow ? brief(weight) : shown(weight);
+        const text = inCell(weight, narrow);
         return {
           text,
           fill: allowed ? tint(colour, weight) : null,

@@ -5,7 +5,7 @@ import { byId, drawMeter, drawing, element, kept, mark, meter, say } from "../do
 import { matrixIn, thumbnailIn } from "../matrix.mjs";
 import { softmax } from "../model.mjs";
 import { likeliest, pass } from "../models.mjs";
-import { brief, difference, listed, percent, powers, shown } from "../numbers.mjs";
+import { difference, inCell, listed, percent, powers, shown } from "../numbers.mjs";
 import { playerIn } from "../player.mjs";
 import { STOPS, choose, chosen } from "../state.mjs";
 import { madeToken, named } from "../tokens.mjs";
@@ -117,8 +117,7 @@ function drawStages(stages, step, length, fills, row) {
 
 function drawMatrix(figure, view, step, head, allowed, fills) {
   const narrow = figure.narrow(view.length);
-  const ofScore = (value) => (narrow ? brief(value, 1) : shown(value));
-  const ofWeight = (value) => (narrow ? brief(value) : shown(value));
+  const ofScore = (value) => inCell(value, narrow, 1);
   const cells = view.tokens.map((_, i) =>
     view.tokens.map((__, j) => {
       const who = `query ${named(view.tokens, i)}, key ${named(view.tokens, j)}`;
@@ -132,7 +131,7 @@ function drawMatrix(figure, view, step, head, allowed, fills) {
       if (step >= SOFTMAX + i) {
         const weight = head.weights[i][j];
         return {
-          text: ofWeight(weight),
+          text: inCell(weight, narrow),
           fill: fills.weights[i][j],
           hidden: hidden && weight === 0,
           words: `${who}: ${hidden ? "forbidden, " : ""}weight ${shown(weight, 4)}`,

@@ -7,7 +7,7 @@ import { causal, full } from "../masks.mjs";
 import { matrixIn } from "../matrix.mjs";
 import { attend, dot, gap, softmax } from "../model.mjs";
 import { likeliest, model, title, translator } from "../models.mjs";
-import { brief, difference, listed, percent, several, shown } from "../numbers.mjs";
+import { difference, inCell, listed, percent, several, shown } from "../numbers.mjs";
 import { playerIn } from "../player.mjs";
 import { generator, normal } from "../random.mjs";
 import { spoken, wordOf } from "../speech.mjs";
@@ -156,7 +156,7 @@ function cell(who, allowed, weight, random, colour, narrow) {
       words: `${who}: ${allowed ? "may attend" : "forbidden"}`,
     };
   return {
-    text: narrow ? brief(weight) : shown(weight),
+    text: inCell(weight, narrow),
     fill: allowed ? tint(colour, weight) : null,
     hidden: !allowed,
     words: `${who}: ${allowed ? "" : "forbidden, "}weight ${shown(weight, 4)}${random ? " (random)" : ""}`,
